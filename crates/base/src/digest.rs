@@ -31,6 +31,11 @@ impl Sha1 {
         Self(sha1::Sha1::digest(bytes).into())
     }
 
+    /// For bytes that arrive in pieces.
+    pub fn hasher() -> Sha1Hasher {
+        Sha1Hasher(sha1::Sha1::default())
+    }
+
     /// The 32 letters used in WARC and CDX files.
     pub fn base32(&self) -> String {
         BASE32.encode(&self.0)
@@ -80,6 +85,20 @@ impl fmt::Display for Sha1 {
 impl fmt::Debug for Sha1 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Sha1({})", self.base32())
+    }
+}
+
+/// Computes a [`Sha1`] alone.
+#[derive(Clone, Debug)]
+pub struct Sha1Hasher(sha1::Sha1);
+
+impl Sha1Hasher {
+    pub fn update(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    pub fn finish(self) -> Sha1 {
+        Sha1(self.0.finalize().into())
     }
 }
 

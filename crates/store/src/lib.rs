@@ -1,1 +1,41 @@
+//! The store: every version of every page, small, safe, and in the field's own formats.
+//!
+//! - [`Store`] takes [`Capture`]s in and gives them back, byte for byte, checked against their SHA-256.
+//! - Packs (append-only files) hold the bytes; an index derived from them finds the bytes; a journal makes small commits
+//!   durable before they are sealed into packs. `docs/FORMAT.md` describes every byte.
+//! - [`archive`] brings WARC, WACZ and ARC files in and takes WARC, WACZ and CDXJ out.
+//!
+//! Promises: an acknowledged write survives `kill -9` and power loss; no byte is given out that fails its digest; memory is
+//! bounded whatever the size of a capture; what bad input or a bad disk does is an error, never a panic.
 
+pub mod archive;
+mod batch;
+mod blob;
+mod block;
+mod capture;
+pub mod coding;
+mod compact;
+mod compress;
+mod directory;
+pub mod disk;
+mod envelope;
+mod error;
+pub mod index;
+mod journal;
+pub mod limits;
+mod lock;
+mod media;
+mod pack;
+mod read;
+mod seal;
+mod store;
+mod verify;
+mod wire;
+
+pub use blob::{BlobReader, BlobWriter};
+pub use capture::{Body, Capture, Kind, Record, RecordId, WarcHeader, key_of};
+pub use compact::Compacted;
+pub use error::{Error, Result};
+pub use index::{Entry, EntryKey, Totals};
+pub use store::{Appended, Recovery, Scan, Store};
+pub use verify::{Damage, Verified};

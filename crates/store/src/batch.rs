@@ -1,0 +1,133 @@
+//! Captures that wait in memory to be sealed, and what else was asked for in between.
+
+use crate::capture::Capture;
+use crate::directory::Op;
+use crate::index::{Entry, EntryKey, kind_is_capture};
+use crate::journal::Act;
+use crate::seal::entry_of;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+#[derive(Debug, Default)]
+pub(crate) struct Batch {
+    acts: Vec<Act>,
+    /// Encoded key → number of the act that stores it.
+    stored: BTreeMap<Vec<u8>, usize>,
+    removed: HashSet<Vec<u8>>,
+    /// SURT key → captures that answer for it, removals not counted off.
+    counts: HashMap<String, u64>,
+    weight: usize,
+    journaled: usize,
+}
+
+impl Batch {
+    pub(crate) fn push(&mut self, act: Act, key: Option<Vec<u8>>) {
+        match (&act, key) {
+            (Act::Store(capture), Some(key)) => {
+                self.weight += capture.weight() + key.len() * 2;
+                if kind_is_capture(&capture.main.kind) {
+                    *self.counts.entry(capture.key()).or_default() += 1;
+                }
+                self.stored.insert(key, self.acts.len());
+            }
+            (Act::Remove(id), Some(key)) => {
+                self.weight += key.len() * 2 + 100;
+                if self.stored.contains_key(&key)
+                    && let Some(count) = self.counts.get_mut(&id.key)
+                {
+                    *count = count.saturating_sub(1);
+                }
+                self.removed.insert(key);
+            }
+            (Act::Note(name, value), _) => self.weight += name.len() + value.len() + 100,
+            _ => {}
+        }
+        self.acts.push(act);
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.acts.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.acts.is_empty()
+    }
+
+    pub(crate) fn weight(&self) -> usize {
+        self.weight
+    }
+
+    /// `Some(removed)` if the batch has something to say about this key.
+    pub(crate) fn state(&self, key: &[u8]) -> Option<bool> {
+        if self.removed.contains(key) {
+            return Some(true);
+        }
+        self.stored.contains_key(key).then_some(false)
+    }
+
+    pub(crate) fn capture(&self, key: &[u8]) -> Option<&Arc<Capture>> {
+        match self.acts.get(*self.stored.get(key)?) {
+            Some(Act::Store(capture)) => Some(capture),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn noted(&self, name: &str) -> Option<&[u8]> {
+        self.acts.iter().rev().find_map(|act| match act {
+            Act::Note(n, value) if n == name => Some(value.as_slice()),
+            _ => None,
+        })
+    }
+
+    pub(crate) fn count(&self, key: &str) -> u64 {
+        self.counts.get(key).copied().unwrap_or(0)
+    }
+
+    /// Entries in a range of encoded keys, and which keys of the index they hide.
+    pub(crate) fn collect(
+        &self,
+        from: &[u8],
+        to: &[u8],
+        entries: &mut BTreeMap<Vec<u8>, Entry>,
+        removed: &mut HashSet<Vec<u8>>,
+    ) {
+        removed.extend(self.removed.iter().cloned());
+        if from >= to {
+            return;
+        }
+        for (key, act) in self.stored.range(from.to_vec()..to.to_vec()) {
+            if let (Some(Act::Store(capture)), Some(id)) = (self.acts.get(*act), EntryKey::decode(key)) {
+                let media = capture.media().unwrap_or_default();
+                entries.insert(key.clone(), entry_of(&id, capture, media, false));
+            }
+        }
+    }
+
+    pub(crate) fn captures(&self) -> impl Iterator<Item = (&[u8], &Arc<Capture>)> {
+        self.stored.iter().filter_map(|(key, act)| match self.acts.get(*act) {
+            Some(Act::Store(capture)) => Some((key.as_slice(), capture)),
+            _ => None,
+        })
+    }
+
+    /// Removals and notes, in their order.
+    pub(crate) fn other_ops(&self) -> impl Iterator<Item = Op> {
+        self.acts.iter().filter_map(|act| match act {
+            Act::Store(_) => None,
+            Act::Remove(id) => Some(Op::Remove(id.clone())),
+            Act::Note(name, value) => Some(Op::Note(name.clone(), value.clone())),
+        })
+    }
+
+    pub(crate) fn unjournaled(&self) -> Vec<Act> {
+        self.acts[self.journaled..].to_vec()
+    }
+
+    pub(crate) fn set_journaled(&mut self, upto: usize) {
+        self.journaled = self.journaled.max(upto.min(self.acts.len()));
+    }
+
+    pub(crate) fn is_journaled(&self) -> bool {
+        self.journaled == self.acts.len()
+    }
+}

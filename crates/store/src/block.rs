@@ -1,0 +1,171 @@
+//! Blocks: the unit of everything that is appended to a file. A header of sixteen bytes, then a payload; one checksum
+//! over both tells a block that was written wholly from one that was torn or has rotted.
+//!
+//! ```text
+//! crc32 of the rest │ kind │ packed? │ 0 0 │ stored length │ raw length │ payload
+//!        4          │  1   │    1    │  2  │      4        │     4      │ stored length
+//! ```
+
+use crate::compress;
+use crate::disk::DiskFile;
+use crate::error::{Error, Result};
+use crate::limits::{BLOCK_BYTES_MAX, FORMAT_VERSION};
+use std::io;
+
+pub(crate) const HEADER_BYTES: usize = 16;
+pub(crate) const FILE_HEADER_BYTES: usize = 16;
+
+/// The first bytes of every file we write: what it is, its version, and its number.
+pub(crate) fn file_header(magic: &[u8; 8], number: u32) -> [u8; FILE_HEADER_BYTES] {
+    let mut out = [0; FILE_HEADER_BYTES];
+    out[..8].copy_from_slice(magic);
+    out[8..10].copy_from_slice(&FORMAT_VERSION.to_le_bytes());
+    out[12..].copy_from_slice(&number.to_le_bytes());
+    out
+}
+
+/// Checks a file's first bytes. `Ok(false)`: the file was never begun (a crash came first).
+pub(crate) fn check_file_header(name: &str, header: &[u8], magic: &[u8; 8]) -> Result<bool> {
+    if header.len() < FILE_HEADER_BYTES || header.iter().all(|b| *b == 0) {
+        return Ok(false);
+    }
+    if header[..8] != magic[..] {
+        return Err(Error::Format(format!("{name} is not a file of this archive (its first bytes are wrong)")));
+    }
+    let version = u16::from_le_bytes([header[8], header[9]]);
+    if version == 0 || version > FORMAT_VERSION {
+        return Err(Error::Format(format!(
+            "{name} has format version {version}; this program reads up to {FORMAT_VERSION}: use a newer herodotus"
+        )));
+    }
+    Ok(true)
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Kind {
+    /// Several items, packed together.
+    Group = 1,
+    /// One item, packed against the version before.
+    Delta = 2,
+    /// A body as it is.
+    Raw = 3,
+    /// What the blocks before it hold: ends a seal and makes it valid.
+    Directory = 4,
+    /// One operation in a journal.
+    Journal = 5,
+    /// One piece of a large body.
+    Chunk = 6,
+    /// The end of a large body's file.
+    BlobEnd = 7,
+}
+
+impl Kind {
+    fn from_code(code: u8) -> Option<Self> {
+        [Self::Group, Self::Delta, Self::Raw, Self::Directory, Self::Journal, Self::Chunk, Self::BlobEnd]
+            .into_iter()
+            .find(|k| *k as u8 == code)
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Header {
+    crc: u32,
+    pub(crate) kind: Kind,
+    pub(crate) packed: bool,
+    pub(crate) stored_len: usize,
+    pub(crate) raw_len: usize,
+}
+
+impl Header {
+    pub(crate) fn decode(bytes: &[u8; HEADER_BYTES]) -> Option<Self> {
+        let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+        let (stored_len, raw_len) = (word(8) as usize, word(12) as usize);
+        let sane = bytes[5] <= 1 && bytes[6] == 0 && bytes[7] == 0 && stored_len <= BLOCK_BYTES_MAX;
+        (sane && raw_len <= BLOCK_BYTES_MAX).then_some(())?;
+        Some(Self { crc: word(0), kind: Kind::from_code(bytes[4])?, packed: bytes[5] == 1, stored_len, raw_len })
+    }
+
+    pub(crate) fn total_len(&self) -> u64 {
+        (HEADER_BYTES + self.stored_len) as u64
+    }
+}
+
+/// Appends a block. `payload` is packed already if `packed` says so.
+pub(crate) fn put(out: &mut Vec<u8>, kind: Kind, packed: bool, payload: &[u8], raw_len: usize) {
+    let start = out.len();
+    out.extend_from_slice(&[0; 4]);
+    out.extend_from_slice(&[kind as u8, u8::from(packed), 0, 0]);
+    out.extend_from_slice(&(payload.len() as u32).to_le_bytes());
+    out.extend_from_slice(&(raw_len as u32).to_le_bytes());
+    out.extend_from_slice(payload);
+    let crc = crc32fast::hash(&out[start + 4..]);
+    out[start..start + 4].copy_from_slice(&crc.to_le_bytes());
+}
+
+/// A block read and checked; the payload is still packed.
+#[derive(Debug)]
+pub(crate) struct Block {
+    pub(crate) header: Header,
+    pub(crate) payload: Vec<u8>,
+}
+
+/// Why there is no block.
+#[derive(Debug)]
+pub(crate) enum NoBlock {
+    /// The file ends here, exactly.
+    End,
+    /// What is here is not a block, or not the one that was written. The header is given if it looks sane, so that a
+    /// reader may hop over the damage.
+    Bad(Option<Header>),
+    Io(io::Error),
+}
+
+/// Reads the block at an offset.
+pub(crate) fn read(file: &dyn DiskFile, offset: u64, file_len: u64) -> Result<Block, NoBlock> {
+    if offset >= file_len {
+        return Err(NoBlock::End);
+    }
+    if file_len - offset < HEADER_BYTES as u64 {
+        return Err(NoBlock::Bad(None));
+    }
+    let mut bytes = [0; HEADER_BYTES];
+    file.read_exact_at(&mut bytes, offset).map_err(NoBlock::Io)?;
+    let header = Header::decode(&bytes).ok_or(NoBlock::Bad(None))?;
+    if header.total_len() > file_len - offset {
+        return Err(NoBlock::Bad(None));
+    }
+    let mut payload = vec![0; header.stored_len];
+    file.read_exact_at(&mut payload, offset + HEADER_BYTES as u64).map_err(NoBlock::Io)?;
+    let mut crc = crc32fast::Hasher::new();
+    crc.update(&bytes[4..]);
+    crc.update(&payload);
+    if crc.finalize() == header.crc { Ok(Block { header, payload }) } else { Err(NoBlock::Bad(Some(header))) }
+}
+
+impl Block {
+    pub(crate) fn unpacked(self) -> Result<Vec<u8>> {
+        if self.header.packed { compress::unpack(&self.payload, self.header.raw_len) } else { Ok(self.payload) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disk::{Disk, sim::SimDisk};
+
+    #[test]
+    fn every_flipped_bit_is_noticed() {
+        let disk = SimDisk::new();
+        let file = disk.create("f").unwrap();
+        let mut bytes = Vec::new();
+        put(&mut bytes, Kind::Raw, false, b"some payload", 12);
+        file.write_all_at(&bytes, 0).unwrap();
+        assert_eq!(read(&*file, 0, bytes.len() as u64).unwrap().payload, b"some payload");
+        for bit in 0..bytes.len() * 8 {
+            disk.flip_bit("f", bit as u64 / 8, bit as u8 % 8);
+            assert!(read(&*file, 0, bytes.len() as u64).is_err(), "bit {bit}");
+            disk.flip_bit("f", bit as u64 / 8, bit as u8 % 8);
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! zstd, as the store uses it: whole buffers, with or without an earlier version as prefix.
+
+use crate::error::{Error, Result};
+use crate::limits::{BLOCK_BYTES_MAX, ZSTD_LEVEL};
+use std::cell::RefCell;
+use zstd_safe::{CCtx, CParameter, DCtx, DParameter, compress_bound, get_error_name};
+
+thread_local! {
+    static PACKER: RefCell<CCtx<'static>> = RefCell::new(CCtx::create());
+    static UNPACKER: RefCell<DCtx<'static>> = RefCell::new(DCtx::create());
+}
+
+/// Largest window we write and accept: 2^25, which covers two bodies of the largest size kept in memory, unfolded.
+const WINDOW_LOG_MAX: u32 = 25;
+
+fn failed(code: usize) -> Error {
+    Error::Damaged(format!("zstd: {}", get_error_name(code)))
+}
+
+/// Packs `raw` alone.
+pub(crate) fn pack(raw: &[u8], level: i32) -> Result<Vec<u8>> {
+    PACKER.with_borrow_mut(|ctx| {
+        ctx.set_parameter(CParameter::CompressionLevel(level)).map_err(failed)?;
+        let mut out = Vec::with_capacity(compress_bound(raw.len()));
+        ctx.compress2(&mut out, raw).map_err(failed)?;
+        Ok(out)
+    })
+}
+
+/// Unpacks what [`pack`] made; `raw_len` is what the block's header promises.
+pub(crate) fn unpack(packed: &[u8], raw_len: usize) -> Result<Vec<u8>> {
+    if raw_len > BLOCK_BYTES_MAX {
+        return Err(Error::Damaged(format!("a block of {raw_len} bytes")));
+    }
+    UNPACKER.with_borrow_mut(|ctx| {
+        let mut out = Vec::with_capacity(raw_len);
+        let n = ctx.decompress(&mut out, packed).map_err(failed)?;
+        if n == raw_len { Ok(out) } else { Err(Error::Damaged(format!("{n} bytes where {raw_len} were written"))) }
+    })
+}
+
+fn window_log(bytes: usize) -> u32 {
+    bytes.next_power_of_two().ilog2().clamp(17, WINDOW_LOG_MAX)
+}
+
+/// Packs `raw` as a difference to `base`.
+pub(crate) fn pack_delta(raw: &[u8], base: &[u8]) -> Result<Vec<u8>> {
+    // A context borrows its prefix for as long as it lives, so each difference has its own: about 20 µs.
+    let mut ctx = CCtx::create();
+    ctx.set_parameter(CParameter::CompressionLevel(ZSTD_LEVEL)).map_err(failed)?;
+    ctx.set_parameter(CParameter::WindowLog(window_log(base.len() + raw.len()))).map_err(failed)?;
+    ctx.set_parameter(CParameter::ContentSizeFlag(false)).map_err(failed)?;
+    ctx.ref_prefix(base).map_err(failed)?;
+    let mut out = Vec::with_capacity(compress_bound(raw.len()));
+    ctx.compress2(&mut out, raw).map_err(failed)?;
+    Ok(out)
+}
+
+pub(crate) fn unpack_delta(packed: &[u8], base: &[u8], raw_len: usize) -> Result<Vec<u8>> {
+    if raw_len > BLOCK_BYTES_MAX {
+        return Err(Error::Damaged(format!("a difference of {raw_len} bytes")));
+    }
+    let mut ctx = DCtx::create();
+    ctx.set_parameter(DParameter::WindowLogMax(WINDOW_LOG_MAX)).map_err(failed)?;
+    ctx.ref_prefix(base).map_err(failed)?;
+    let mut out = Vec::with_capacity(raw_len);
+    let n = ctx.decompress(&mut out, packed).map_err(failed)?;
+    if n == raw_len { Ok(out) } else { Err(Error::Damaged(format!("{n} bytes where {raw_len} were written"))) }
+}
+
+/// Whether trying to pack these bytes is a waste: decided on a sample from the middle, where headers are past.
+pub(crate) fn is_incompressible(bytes: &[u8]) -> bool {
+    const SAMPLE: usize = 8 * 1024;
+    let middle = bytes.len().saturating_sub(SAMPLE) / 2;
+    let sample = &bytes[middle..(middle + SAMPLE).min(bytes.len())];
+    pack(sample, 1).is_ok_and(|packed| packed.len() * 20 > sample.len() * 19)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page(seed: u32) -> Vec<u8> {
+        (0..3000u32).flat_map(|i| format!("<p>line {} of {seed}</p>\n", i.wrapping_mul(2_654_435_761)).into_bytes()).collect()
+    }
+
+    #[test]
+    fn a_difference_is_small_and_comes_back() {
+        let (old, mut new) = (page(1), page(1));
+        new.splice(5000..5010, b"changed here".iter().copied());
+        let delta = pack_delta(&new, &old).unwrap();
+        assert!(delta.len() < 100, "{} bytes", delta.len());
+        assert_eq!(unpack_delta(&delta, &old, new.len()).unwrap(), new);
+        assert!(unpack_delta(&delta, b"another base", new.len()).is_err());
+    }
+
+    #[test]
+    fn garbage_is_damage_not_a_panic() {
+        assert!(unpack(b"garbage", 10).is_err());
+        assert!(unpack(&pack(b"abc", 3).unwrap(), 2).is_err());
+        assert!(unpack(&pack(b"abc", 3).unwrap(), 4).is_err());
+        assert!(unpack(&[], usize::MAX).is_err());
+    }
+
+    #[test]
+    fn noise_is_told_from_text() {
+        let mut x = 1u64;
+        let noise: Vec<u8> = (0..20_000)
+            .map(|_| {
+                x = x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                (x >> 33) as u8
+            })
+            .collect();
+        assert!(is_incompressible(&noise));
+        assert!(!is_incompressible(&page(3)));
+    }
+}

@@ -1,0 +1,278 @@
+//! The directory that ends each seal in a pack: the operations on the index that the seal stands for. Writing them and
+//! replaying them after a crash is one and the same code ([`apply`]), so the two cannot disagree.
+//!
+//! Operations commute where it matters: a removal wins over every copy of what it removes, whichever is read first.
+
+use crate::error::{Error, Result};
+use crate::index::{BodyAt, BodyKey, BodyPlace, Engine, Entry, EntryKey, Table, Totals, Write, kind_is_capture};
+use crate::wire::{Cursor, Put};
+use std::collections::BTreeMap;
+
+const FORM: u8 = 1;
+
+/// One change to the index.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Op {
+    /// A capture is at a place, with its body here, elsewhere, or without one.
+    Put { entry: Box<Entry>, body: Option<(BodyKey, BodySource)> },
+    /// Nobody is to see this capture any more.
+    Remove(EntryKey),
+    /// The bytes of a removed capture are gone.
+    Drop(EntryKey),
+    /// A body that stands in a block of its own was moved.
+    Body(BodyKey, BodyAt),
+    /// A body's bytes are gone: nothing may be stored as equal to it any more.
+    Forget(BodyKey),
+    /// A named value of the store's user, such as how far an import has come.
+    Note(String, Vec<u8>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BodySource {
+    /// Stored with this capture.
+    New(BodyAt),
+    /// The same bytes were there before.
+    Known,
+}
+
+/// Meta key of a note.
+pub(crate) fn note_key(name: &str) -> Vec<u8> {
+    [b"note:", name.as_bytes()].concat()
+}
+
+/// Meta key of how far a pack is indexed.
+pub(crate) fn pack_key(pack: u32) -> Vec<u8> {
+    [b"pack:", pack.to_be_bytes().as_slice()].concat()
+}
+
+pub(crate) fn encode(ops: &[Op]) -> Vec<u8> {
+    let mut out = vec![FORM];
+    let mut before = Vec::new();
+    for op in ops {
+        match op {
+            Op::Put { entry, body } => {
+                out.push(1);
+                put_key(&mut out, &mut before, &entry.id);
+                out.put_bytes(&entry.encode_value());
+                match body {
+                    None => out.push(0),
+                    Some((key, source)) => {
+                        out.push(if *source == BodySource::Known { 1 } else { 2 });
+                        out.put_raw(key);
+                        if let BodySource::New(at) = source {
+                            out.put_bytes(&BodyPlace { at: *at, shared: false }.encode());
+                        }
+                    }
+                }
+            }
+            Op::Remove(id) | Op::Drop(id) => {
+                out.push(if matches!(op, Op::Remove(_)) { 2 } else { 3 });
+                put_key(&mut out, &mut before, id);
+            }
+            Op::Body(key, at) => {
+                out.push(4);
+                out.put_raw(key);
+                out.put_bytes(&BodyPlace { at: *at, shared: false }.encode());
+            }
+            Op::Forget(key) => {
+                out.push(6);
+                out.put_raw(key);
+            }
+            Op::Note(name, value) => {
+                out.push(5);
+                out.put_bytes(name.as_bytes());
+                out.put_bytes(value);
+            }
+        }
+    }
+    out
+}
+
+/// Keys are sorted, so each is written as what it does not share with the one before.
+fn put_key(out: &mut Vec<u8>, before: &mut Vec<u8>, id: &EntryKey) {
+    let key = id.encode();
+    let shared = key.iter().zip(before.iter()).take_while(|(a, b)| a == b).count();
+    out.put_len(shared);
+    out.put_bytes(&key[shared..]);
+    *before = key;
+}
+
+fn take_key(c: &mut Cursor<'_>, before: &mut Vec<u8>) -> Option<EntryKey> {
+    let shared = c.usize()?;
+    let rest = c.bytes()?;
+    (shared <= before.len()).then_some(())?;
+    before.truncate(shared);
+    before.extend_from_slice(rest);
+    EntryKey::decode(before)
+}
+
+pub(crate) fn decode(bytes: &[u8]) -> Option<Vec<Op>> {
+    let mut c = Cursor::new(bytes);
+    (c.u8()? == FORM).then_some(())?;
+    let mut ops = Vec::new();
+    let mut before = Vec::new();
+    while !c.is_empty() {
+        ops.push(match c.u8()? {
+            1 => {
+                let id = take_key(&mut c, &mut before)?;
+                let entry = Box::new(Entry::decode(id, c.bytes()?)?);
+                let body = match c.u8()? {
+                    0 => None,
+                    1 => Some((c.array()?, BodySource::Known)),
+                    2 => Some((c.array()?, BodySource::New(BodyPlace::decode(c.bytes()?)?.at))),
+                    _ => return None,
+                };
+                Op::Put { entry, body }
+            }
+            2 => Op::Remove(take_key(&mut c, &mut before)?),
+            3 => Op::Drop(take_key(&mut c, &mut before)?),
+            4 => Op::Body(c.array()?, BodyPlace::decode(c.bytes()?)?.at),
+            6 => Op::Forget(c.array()?),
+            5 => Op::Note(c.text()?.to_owned(), c.bytes()?.to_vec()),
+            _ => return None,
+        });
+    }
+    Some(ops)
+}
+
+/// Applies the operations of a seal to the index, in one atomic batch that also says how far the pack is indexed.
+pub(crate) fn apply(engine: &dyn Engine, pack: u32, indexed_to: u64, ops: &[Op]) -> Result<()> {
+    let mut state = Applying { engine, totals: totals(engine)?, local: BTreeMap::new() };
+    for op in ops {
+        state.one(op)?;
+    }
+    let totals = state.totals.encode();
+    let mut batch: Vec<Write> =
+        state.local.into_iter().map(|((table, key), value)| Write { table, key, value }).collect();
+    batch.push(Write { table: Table::Meta, key: Totals::KEY.to_vec(), value: Some(totals) });
+    batch.push(Write { table: Table::Meta, key: pack_key(pack), value: Some(indexed_to.to_be_bytes().to_vec()) });
+    engine.write(batch)
+}
+
+pub(crate) fn totals(engine: &dyn Engine) -> Result<Totals> {
+    let bytes = engine.get(Table::Meta, Totals::KEY)?;
+    Ok(bytes.and_then(|b| Totals::decode(&b)).unwrap_or_default())
+}
+
+struct Applying<'a> {
+    engine: &'a dyn Engine,
+    totals: Totals,
+    /// The batch so far, so that an operation sees the ones before it.
+    local: BTreeMap<(Table, Vec<u8>), Option<Vec<u8>>>,
+}
+
+impl Applying<'_> {
+    fn get(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>> {
+        match self.local.get(&(table, key.to_vec())) {
+            Some(value) => Ok(value.clone()),
+            None => self.engine.get(table, key),
+        }
+    }
+
+    fn set(&mut self, table: Table, key: Vec<u8>, value: Option<Vec<u8>>) {
+        self.local.insert((table, key), value);
+    }
+
+    fn entry(&self, id: &EntryKey) -> Result<Option<Entry>> {
+        let Some(value) = self.get(Table::Captures, &id.encode())? else { return Ok(None) };
+        let entry = Entry::decode(id.clone(), &value);
+        entry.map(Some).ok_or_else(|| Error::Damaged(format!("the index entry of {}", id.key)))
+    }
+
+    fn one(&mut self, op: &Op) -> Result<()> {
+        match op {
+            Op::Put { entry, body } => self.put(entry, body.as_ref()),
+            Op::Remove(id) => self.remove(id),
+            Op::Drop(id) => {
+                let entry = self.entry(id)?;
+                self.remove(id)?;
+                if let Some(mut entry) = entry {
+                    (entry.removed, entry.place) = (true, None);
+                    self.set(Table::Captures, id.encode(), Some(entry.encode_value()));
+                }
+                Ok(())
+            }
+            Op::Body(key, at) => {
+                let old = self.get(Table::Bodies, key)?.and_then(|b| BodyPlace::decode(&b));
+                let shared = old.is_some_and(|old| old.shared);
+                self.set(Table::Bodies, key.to_vec(), Some(BodyPlace { at: *at, shared }.encode()));
+                Ok(())
+            }
+            Op::Forget(key) => {
+                self.set(Table::Bodies, key.to_vec(), None);
+                Ok(())
+            }
+            Op::Note(name, value) => {
+                self.set(Table::Meta, note_key(name), (!value.is_empty()).then(|| value.clone()));
+                Ok(())
+            }
+        }
+    }
+
+    fn put(&mut self, entry: &Entry, body: Option<&(BodyKey, BodySource)>) -> Result<()> {
+        let known = self.entry(&entry.id)?;
+        let mut entry = entry.clone();
+        match &known {
+            Some(known) => entry.removed |= known.removed,
+            None if !entry.removed => self.count(&entry, 1)?,
+            None => {}
+        }
+        if let Some((key, source)) = body {
+            let place = self.get(Table::Bodies, key)?.and_then(|b| BodyPlace::decode(&b));
+            let place = match (place, source) {
+                (Some(old), BodySource::Known) => Some(BodyPlace { shared: true, ..old }),
+                (Some(old), BodySource::New(at)) => Some(BodyPlace { at: *at, shared: old.shared }),
+                (None, BodySource::New(at)) => Some(BodyPlace { at: *at, shared: false }),
+                (None, BodySource::Known) => None,
+            };
+            if let Some(place) = place {
+                self.set(Table::Bodies, key.to_vec(), Some(place.encode()));
+            }
+        }
+        self.set(Table::Captures, entry.id.encode(), Some(entry.encode_value()));
+        Ok(())
+    }
+
+    fn remove(&mut self, id: &EntryKey) -> Result<()> {
+        let entry = match self.entry(id)? {
+            Some(entry) if entry.removed => return Ok(()),
+            Some(mut entry) => {
+                self.count(&entry, -1)?;
+                entry.removed = true;
+                entry
+            }
+            None => Entry::gone(id.clone()),
+        };
+        self.set(Table::Captures, id.encode(), Some(entry.encode_value()));
+        Ok(())
+    }
+
+    /// Counts a capture in or out.
+    fn count(&mut self, entry: &Entry, by: i64) -> Result<()> {
+        let add = |n: u64, d: i64| n.saturating_add_signed(d);
+        self.totals.bytes_in = add(self.totals.bytes_in, by * entry.bytes_in as i64);
+        if !kind_is_capture(&entry.kind) {
+            self.totals.other_records = add(self.totals.other_records, by);
+            return Ok(());
+        }
+        self.totals.captures = add(self.totals.captures, by);
+        if entry.shared {
+            self.totals.shared = add(self.totals.shared, by);
+        }
+        let before = count_of(self.get(Table::Urls, entry.id.key.as_bytes())?);
+        let after = add(before, by);
+        self.totals.urls = add(self.totals.urls, i64::from(after > 0) - i64::from(before > 0));
+        let value = (after > 0).then(|| {
+            let mut out = Vec::new();
+            out.put_u64(after);
+            out
+        });
+        self.set(Table::Urls, entry.id.key.as_bytes().to_vec(), value);
+        Ok(())
+    }
+}
+
+/// Number of versions that a value of the table of URLs says.
+pub(crate) fn count_of(value: Option<Vec<u8>>) -> u64 {
+    value.and_then(|v| Cursor::new(&v).u64()).unwrap_or(0)
+}

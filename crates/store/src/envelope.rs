@@ -1,0 +1,395 @@
+//! The bytes of one capture in a pack or journal: everything but the body, then, where it is kept here, the body.
+//!
+//! Two versions of a page give nearly the same envelope, so that the difference coder sees heads, requests and WARC
+//! fields as repetitions too. What a reader can work out again (lengths, digests, dates, links between the records of
+//! one exchange) is not written; what is random (ids, SHA-256) stands together at the end.
+
+use crate::capture::{Body, Capture, Kind, Record, RecordId, WarcHeader, capture_key, key_of};
+use crate::index::{EntryKey, kind_code, kind_from_code};
+use crate::limits::{COMPANIONS_MAX, UNFOLDED_BYTES_MAX};
+use crate::wire::{Cursor, Put};
+use herodotus_base::limits::BODY_IN_MEMORY_BYTES_MAX;
+use herodotus_base::{Sha1, Sha256, Timestamp};
+
+const FORM: u8 = 1;
+
+/// Field names that are written as a number. Only ever append to this list.
+const NAMES: [&str; 24] = [
+    "WARC-Type",
+    "WARC-Record-ID",
+    "WARC-Date",
+    "WARC-Target-URI",
+    "Content-Type",
+    "Content-Length",
+    "WARC-Block-Digest",
+    "WARC-Payload-Digest",
+    "WARC-Concurrent-To",
+    "WARC-IP-Address",
+    "WARC-Warcinfo-ID",
+    "WARC-Identified-Payload-Type",
+    "WARC-Refers-To",
+    "WARC-Refers-To-Target-URI",
+    "WARC-Refers-To-Date",
+    "WARC-Profile",
+    "WARC-Truncated",
+    "WARC-Filename",
+    "WARC-Segment-Number",
+    "WARC-Segment-Origin-ID",
+    "WARC-Segment-Total-Length",
+    "WARC-Protocol",
+    "WARC-Cipher-Suite",
+    "WARC-Page-ID",
+];
+const VERSIONS: [&str; 3] = ["WARC/1.0", "WARC/1.1", "ARC/1.0"];
+const LITERAL: u8 = 0xff;
+
+/// Where the body of an envelope is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Where {
+    /// Right behind the envelope.
+    Here,
+    /// In a block of its own: its digest finds it.
+    Raw,
+    /// In a file of its own.
+    Blob,
+    /// With another capture that has the same one. Named, not placed, so that the other may move.
+    With(EntryKey),
+}
+
+/// The envelope read back: the capture without its body, and how to get at the body.
+#[derive(Clone, Debug)]
+pub(crate) struct Envelope {
+    pub(crate) url: String,
+    pub(crate) time: Timestamp,
+    pub(crate) main: Skeleton,
+    pub(crate) companions: Vec<(Skeleton, Body)>,
+    pub(crate) body: Where,
+    /// How the stored body is turned into the one on the wire: see [`crate::coding`]. Empty: it is the same.
+    pub(crate) layers: Vec<u8>,
+    pub(crate) body_len: u64,
+    pub(crate) sha256: Sha256,
+}
+
+/// A record whose derived fields are still to be filled in.
+#[derive(Clone, Debug)]
+pub(crate) struct Skeleton {
+    kind: Kind,
+    id: RecordId,
+    head: Vec<u8>,
+    warc: Option<(String, Vec<(String, Option<String>)>)>,
+}
+
+/// What a record's derived fields are derived from.
+struct Known<'a> {
+    kind: &'a Kind,
+    id: &'a RecordId,
+    url: &'a str,
+    time: Timestamp,
+    head: &'a [u8],
+    body: &'a Body,
+    partner: Option<&'a RecordId>,
+}
+
+impl Known<'_> {
+    /// What we would write for a field of this name: if the file says the same, it need not be stored.
+    fn derive(&self, name: &str) -> Option<String> {
+        Some(match name {
+            "WARC-Type" => self.kind.as_str().to_owned(),
+            "WARC-Record-ID" => self.id.bracketed(),
+            "WARC-Target-URI" => self.url.to_owned(),
+            "WARC-Date" => self.time.rfc3339(),
+            "Content-Length" => (self.head.len() as u64 + self.body.len()).to_string(),
+            "WARC-Payload-Digest" => self.body.digests().sha1.to_string(),
+            "WARC-Block-Digest" => self.block_digest()?.to_string(),
+            "WARC-Concurrent-To" => self.partner?.bracketed(),
+            _ => return None,
+        })
+    }
+
+    fn block_digest(&self) -> Option<Sha1> {
+        if self.head.is_empty() {
+            return Some(self.body.digests().sha1);
+        }
+        let Body::Bytes(bytes, _) = self.body else { return None };
+        let mut d = Sha1::hasher();
+        d.update(self.head);
+        d.update(bytes);
+        Some(d.finish())
+    }
+}
+
+/// Writes the envelope of a capture whose body is kept as said, without the body itself.
+pub(crate) fn encode(capture: &Capture, body: &Where, layers: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(1024);
+    let mut tail = Vec::with_capacity(96);
+    out.push(FORM);
+    out.put_i64(capture.time.millis());
+    out.put_bytes(capture.url.as_bytes());
+    match body {
+        Where::Here => out.push(0),
+        Where::Raw => out.push(1),
+        Where::Blob => out.push(2),
+        Where::With(owner) if owner.key == key_of(&capture.url) => {
+            out.push(3);
+            out.put_i64(owner.time.millis());
+            tail.put_raw(&owner.tag);
+        }
+        Where::With(owner) => {
+            out.push(4);
+            out.put_bytes(&owner.encode());
+        }
+    }
+    put_record(&mut out, &mut tail, capture, &capture.main, capture.companions.first().map(|c| &c.id));
+    out.put_len(capture.companions.len());
+    for companion in &capture.companions {
+        put_record(&mut out, &mut tail, capture, companion, Some(&capture.main.id));
+        if let Body::Bytes(bytes, _) = &companion.body {
+            out.put_bytes(bytes);
+        } else {
+            // Companions never have large bodies: `Store::append` refuses them.
+            out.put_bytes(&[]);
+        }
+    }
+    out.put_bytes(layers);
+    out.put_u64(capture.main.body.len());
+    tail.put_raw(&capture.main.body.digests().sha256.0);
+    out.put_bytes(&tail);
+    out
+}
+
+fn put_record(out: &mut Vec<u8>, tail: &mut Vec<u8>, capture: &Capture, record: &Record, partner: Option<&RecordId>) {
+    out.push(kind_code(&record.kind));
+    if let Kind::Other(name) = &record.kind {
+        out.put_bytes(name.as_bytes());
+    }
+    match &record.warc {
+        None => out.push(0),
+        Some(header) => {
+            let known = Known {
+                kind: &record.kind,
+                id: &record.id,
+                url: &capture.url,
+                time: capture.time,
+                head: &record.head,
+                body: &record.body,
+                partner,
+            };
+            out.put_len(header.fields.len() + 1);
+            put_name(out, &VERSIONS, &header.version);
+            for (name, value) in &header.fields {
+                put_name(out, &NAMES, name);
+                if known.derive(name).as_ref() == Some(value) {
+                    out.push(0);
+                } else {
+                    out.put_len(value.len() + 1);
+                    out.put_raw(value.as_bytes());
+                }
+            }
+        }
+    }
+    out.put_bytes(&record.head);
+    match &record.id {
+        RecordId::Uuid(uuid) => {
+            tail.push(0);
+            tail.put_raw(uuid);
+        }
+        RecordId::Text(text) => {
+            tail.push(1);
+            tail.put_bytes(text.as_bytes());
+        }
+    }
+}
+
+fn put_name(out: &mut Vec<u8>, table: &[&str], name: &str) {
+    match table.iter().position(|known| *known == name) {
+        Some(n) => out.push(n as u8),
+        None => {
+            out.push(LITERAL);
+            out.put_bytes(name.as_bytes());
+        }
+    }
+}
+
+/// Reads an envelope; the cursor is left at the body, if it is here.
+pub(crate) fn decode(c: &mut Cursor<'_>) -> Option<Envelope> {
+    (c.u8()? == FORM).then_some(())?;
+    let time = Timestamp::from_millis(c.i64()?)?;
+    let url = c.text()?.to_owned();
+    let place = c.u8()?;
+    let mut body = match place {
+        0 => Where::Here,
+        1 => Where::Raw,
+        2 => Where::Blob,
+        3 => Where::With(EntryKey { key: key_of(&url), time: Timestamp::from_millis(c.i64()?)?, tag: [0; 8] }),
+        4 => Where::With(EntryKey::decode(c.bytes()?)?),
+        _ => return None,
+    };
+    let mut main = take_record(c)?;
+    let count = c.usize().filter(|n| *n <= COMPANIONS_MAX)?;
+    let mut companions = Vec::with_capacity(count);
+    for _ in 0..count {
+        let record = take_record(c)?;
+        companions.push((record, Body::new(c.bytes()?)));
+    }
+    let layers = c.bytes()?.to_vec();
+    let body_len = c.u64()?;
+    let mut tail = Cursor::new(c.bytes()?);
+    if let (Where::With(owner), 3) = (&mut body, place) {
+        owner.tag = tail.array()?;
+    }
+    main.id = take_id(&mut tail)?;
+    for (record, _) in &mut companions {
+        record.id = take_id(&mut tail)?;
+    }
+    let sha256 = Sha256(tail.array()?);
+    if body != Where::Blob && body_len > UNFOLDED_BYTES_MAX.max(BODY_IN_MEMORY_BYTES_MAX) as u64 {
+        return None;
+    }
+    Some(Envelope { url, time, main, companions, body, layers, body_len, sha256 })
+}
+
+fn take_record(c: &mut Cursor<'_>) -> Option<Skeleton> {
+    let mut kind = kind_from_code(c.u8()?, String::new)?;
+    if let Kind::Other(name) = &mut kind {
+        name.push_str(c.text()?);
+    }
+    let warc = match c.usize()? {
+        0 => None,
+        n => {
+            let version = take_name(c, &VERSIONS)?;
+            let mut fields = Vec::with_capacity((n - 1).min(c.rest().len()));
+            for _ in 1..n {
+                let name = take_name(c, &NAMES)?;
+                let value = match c.usize()? {
+                    0 => None,
+                    len => Some(std::str::from_utf8(c.take(len - 1)?).ok()?.to_owned()),
+                };
+                fields.push((name, value));
+            }
+            Some((version, fields))
+        }
+    };
+    Some(Skeleton { kind, id: RecordId::Text(String::new()), head: c.bytes()?.to_vec(), warc })
+}
+
+fn take_id(c: &mut Cursor<'_>) -> Option<RecordId> {
+    Some(match c.u8()? {
+        0 => RecordId::Uuid(c.array()?),
+        1 => RecordId::Text(c.text()?.to_owned()),
+        _ => return None,
+    })
+}
+
+fn take_name(c: &mut Cursor<'_>, table: &[&str]) -> Option<String> {
+    Some(match c.u8()? {
+        LITERAL => c.text()?.to_owned(),
+        n => (*table.get(usize::from(n))?).to_owned(),
+    })
+}
+
+impl Envelope {
+    /// The name of the capture that this is the envelope of.
+    pub(crate) fn id(&self) -> EntryKey {
+        EntryKey { key: capture_key(&self.main.kind, &self.url), time: self.time, tag: self.main.id.tag() }
+    }
+
+    /// The capture, once its body is there.
+    pub(crate) fn with_body(self, body: Body) -> Capture {
+        let Self { url, time, main, companions, .. } = self;
+        let main_id = main.id.clone();
+        let partner = companions.first().map(|(skeleton, _)| skeleton.id.clone());
+        let main = main.finish(&url, time, body, partner.as_ref());
+        let companions =
+            companions.into_iter().map(|(record, body)| record.finish(&url, time, body, Some(&main_id))).collect();
+        Capture { url, time, main, companions }
+    }
+}
+
+impl Skeleton {
+    fn finish(self, url: &str, time: Timestamp, body: Body, partner: Option<&RecordId>) -> Record {
+        let Self { kind, id, head, warc } = self;
+        let known = Known { kind: &kind, id: &id, url, time, head: &head, body: &body, partner };
+        let warc = warc.map(|(version, fields)| WarcHeader {
+            version,
+            fields: fields
+                .into_iter()
+                .map(|(name, value)| {
+                    let value = value.or_else(|| known.derive(&name)).unwrap_or_default();
+                    (name, value)
+                })
+                .collect(),
+        });
+        Record { kind, id, warc, head, body }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn capture() -> Capture {
+        let url = "https://example.org/".to_owned();
+        let time = Timestamp::parse("2026-01-02T03:04:05.678Z").unwrap();
+        let id = RecordId::parse("<urn:uuid:00112233-4455-6677-8899-aabbccddeeff>");
+        let request_id = RecordId::parse("<urn:uuid:10112233-4455-6677-8899-aabbccddeeff>");
+        let (head, body) = (b"HTTP/1.1 200 OK\r\n\r\n".to_vec(), Body::new(*b"hello"));
+        let block = Sha1::of(&[head.as_slice(), b"hello"].concat()).to_string();
+        let field = |n: &str, v: &str| (n.to_owned(), v.to_owned());
+        let fields = vec![
+            field("WARC-Type", "response"),
+            field("WARC-Record-ID", &id.bracketed()),
+            field("WARC-Date", "2026-01-02T03:04:05.678Z"),
+            field("WARC-Target-URI", &url),
+            field("WARC-Payload-Digest", &Sha1::of(b"hello").to_string()),
+            field("WARC-Block-Digest", &block),
+            field("X-Odd", "value \u{e9}"),
+            field("Content-Length", "24"),
+        ];
+        let request = Record {
+            kind: Kind::Request,
+            warc: Some(WarcHeader {
+                version: "WARC/1.1".into(),
+                fields: vec![field("WARC-Concurrent-To", &id.bracketed()), field("WARC-Date", "2026-01-02T03:04:05Z")],
+            }),
+            id: request_id,
+            head: b"GET / HTTP/1.1\r\n\r\n".to_vec(),
+            body: Body::new(*b""),
+        };
+        let warc = Some(WarcHeader { version: "WARC/1.0".into(), fields });
+        Capture { url, time, main: Record { kind: Kind::Response, id, warc, head, body }, companions: vec![request] }
+    }
+
+    #[test]
+    fn a_capture_comes_back_field_by_field() {
+        let capture = capture();
+        let bytes = encode(&capture, &Where::Raw, b"");
+        let envelope = decode(&mut Cursor::new(&bytes)).unwrap();
+        assert_eq!(envelope.with_body(capture.main.body.clone()), capture);
+    }
+
+    #[test]
+    fn what_can_be_worked_out_is_not_written() {
+        let bytes = encode(&capture(), &Where::Raw, b"");
+        let text = String::from_utf8_lossy(&bytes);
+        assert!(!text.contains("sha1:") && !text.contains("urn:uuid") && !text.contains("Payload"), "{text}");
+    }
+
+    #[test]
+    fn no_prefix_of_an_envelope_is_an_envelope() {
+        let bytes = encode(&capture(), &Where::Raw, b"");
+        for n in 0..bytes.len() {
+            assert!(decode(&mut Cursor::new(&bytes[..n])).is_none(), "{n}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn arbitrary_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+            let _ = decode(&mut Cursor::new(&bytes));
+            let mut with_form = vec![FORM, 0];
+            with_form.extend(bytes);
+            let _ = decode(&mut Cursor::new(&with_form));
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! What the store asks of an index engine: ordered tables and atomic batches. Two answer: fjall, and a map in memory
+//! for tests that lose power.
+
+use crate::error::Result;
+use std::fmt::Debug;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Table {
+    /// Entry key → entry.
+    Captures,
+    /// Body digest → where the bytes are.
+    Bodies,
+    /// SURT key → number of versions.
+    Urls,
+    /// Totals, notes, and how far each pack has been indexed.
+    Meta,
+}
+
+impl Table {
+    pub const ALL: [Self; 4] = [Self::Captures, Self::Bodies, Self::Urls, Self::Meta];
+}
+
+/// One change; a batch of them takes effect wholly or not at all.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Write {
+    pub table: Table,
+    pub key: Vec<u8>,
+    /// `None` removes.
+    pub value: Option<Vec<u8>>,
+}
+
+pub type Pairs<'a> = Box<dyn Iterator<Item = Result<(Vec<u8>, Vec<u8>)>> + Send + 'a>;
+
+pub trait Engine: Send + Sync + Debug {
+    fn get(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>>;
+    /// Pairs with `from <= key < to` in key order, or backwards.
+    fn range(&self, table: Table, from: &[u8], to: &[u8], backwards: bool) -> Pairs<'_>;
+    /// Applies a batch atomically. It may be forgotten in a crash, with everything after it.
+    fn write(&self, batch: Vec<Write>) -> Result<()>;
+    /// After this, nothing written before is forgotten.
+    fn persist(&self) -> Result<()>;
+    fn disk_bytes(&self) -> u64;
+    /// Brings the engine's files to rest: merges what is better merged, and forgets what is no longer needed.
+    fn tidy(&self) -> Result<()>;
+}

@@ -1,0 +1,365 @@
+//! What the index says of one capture, and how it is spelled in bytes.
+
+use crate::capture::Kind;
+use crate::wire::{Cursor, Put};
+use herodotus_base::{Sha1, Timestamp};
+use herodotus_page::{compress_url, expand_url};
+
+/// Names one capture: SURT key, time, and a tag that tells captures of one moment apart.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EntryKey {
+    pub key: String,
+    pub time: Timestamp,
+    pub tag: [u8; 8],
+}
+
+impl EntryKey {
+    /// Key, zero byte, time, tag: byte order is key order, then time order.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = Self::up_to(&self.key, self.time);
+        out.put_raw(&self.tag);
+        out
+    }
+
+    /// Where the versions of a key at a time begin.
+    pub(crate) fn up_to(key: &str, time: Timestamp) -> Vec<u8> {
+        let mut out = Vec::with_capacity(key.len() + 17);
+        out.put_raw(key.as_bytes());
+        out.push(0);
+        out.put_raw(&time.to_sortable());
+        out
+    }
+
+    /// First and past-the-last key of all versions of one SURT key.
+    pub(crate) fn range_of(key: &str) -> (Vec<u8>, Vec<u8>) {
+        let (mut from, mut to) = (key.as_bytes().to_vec(), key.as_bytes().to_vec());
+        from.push(0);
+        to.push(1);
+        (from, to)
+    }
+
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let (rest, tag) = bytes.split_last_chunk::<8>()?;
+        let (rest, time) = rest.split_last_chunk::<8>()?;
+        let (zero, key) = rest.split_last()?;
+        (*zero == 0).then_some(())?;
+        Some(Self {
+            key: std::str::from_utf8(key).ok()?.to_owned(),
+            time: Timestamp::from_sortable(*time)?,
+            tag: *tag,
+        })
+    }
+}
+
+/// A place in the packs: the block, and which item in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Place {
+    pub pack: u32,
+    pub offset: u64,
+    pub slot: u32,
+}
+
+/// What is known of a capture without reading it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    pub id: EntryKey,
+    pub kind: Kind,
+    pub url: String,
+    pub status: Option<u16>,
+    /// Without parameters, lower case; empty if unknown.
+    pub media: String,
+    /// The payload digest by which other tools know it.
+    pub sha1: Sha1,
+    /// Bytes of the payload as it came.
+    pub len: u64,
+    /// Bytes of the whole exchange as it came: heads and bodies, request and all.
+    pub bytes_in: u64,
+    /// How many differences must be resolved to read it.
+    pub depth: u8,
+    pub truncated: bool,
+    /// Its body's bytes are stored with another capture.
+    pub shared: bool,
+    /// Taken out by a person: no reader sees it; its bytes go at the next compaction.
+    pub removed: bool,
+    /// `None` once the bytes of a removed capture are gone.
+    pub place: Option<Place>,
+}
+
+mod flag {
+    pub(super) const TRUNCATED: u8 = 1;
+    pub(super) const SHARED: u8 = 2;
+    pub(super) const REMOVED: u8 = 4;
+    pub(super) const GONE: u8 = 8;
+}
+
+const FORM: u8 = 1;
+
+/// The media types that make up nearly all of the web, by number. Only ever append to this list.
+const MEDIA: [&str; 32] = [
+    "",
+    "text/html",
+    "text/css",
+    "text/plain",
+    "text/xml",
+    "text/javascript",
+    "application/javascript",
+    "application/x-javascript",
+    "application/json",
+    "application/xml",
+    "application/xhtml+xml",
+    "application/rss+xml",
+    "application/atom+xml",
+    "application/pdf",
+    "application/octet-stream",
+    "application/zip",
+    "image/jpeg",
+    "image/png",
+    "image/gif",
+    "image/webp",
+    "image/svg+xml",
+    "image/x-icon",
+    "image/vnd.microsoft.icon",
+    "image/avif",
+    "font/woff2",
+    "font/woff",
+    "application/font-woff",
+    "video/mp4",
+    "audio/mpeg",
+    "application/ld+json",
+    "text/dns",
+    "application/warc-fields",
+];
+
+pub fn kind_code(kind: &Kind) -> u8 {
+    match kind {
+        Kind::Response => 0,
+        Kind::Resource => 1,
+        Kind::Request => 2,
+        Kind::Revisit => 3,
+        Kind::Metadata => 4,
+        Kind::Warcinfo => 5,
+        Kind::Conversion => 6,
+        Kind::Continuation => 7,
+        Kind::Other(_) => 8,
+    }
+}
+
+pub fn kind_from_code(code: u8, other: impl FnOnce() -> String) -> Option<Kind> {
+    Some(match code {
+        0 => Kind::Response,
+        1 => Kind::Resource,
+        2 => Kind::Request,
+        3 => Kind::Revisit,
+        4 => Kind::Metadata,
+        5 => Kind::Warcinfo,
+        6 => Kind::Conversion,
+        7 => Kind::Continuation,
+        8 => Kind::Other(other()),
+        _ => return None,
+    })
+}
+
+impl Entry {
+    /// Whether it answers for its URL: what `list`, `get` and CDX speak of.
+    pub fn is_capture(&self) -> bool {
+        !self.removed && kind_is_capture(&self.kind)
+    }
+
+    /// The mark that a capture was removed, with nothing left of it.
+    pub(crate) fn gone(id: EntryKey) -> Self {
+        Self {
+            id,
+            kind: Kind::Response,
+            url: String::new(),
+            status: None,
+            media: String::new(),
+            sha1: Sha1([0; 20]),
+            len: 0,
+            bytes_in: 0,
+            depth: 0,
+            truncated: false,
+            shared: false,
+            removed: true,
+            place: None,
+        }
+    }
+
+    pub fn encode_value(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(48);
+        let flags = [
+            (self.truncated, flag::TRUNCATED),
+            (self.shared, flag::SHARED),
+            (self.removed, flag::REMOVED),
+            (self.place.is_none(), flag::GONE),
+        ];
+        out.push(FORM);
+        out.push(kind_code(&self.kind));
+        out.push(flags.iter().filter(|(on, _)| *on).map(|(_, bit)| bit).sum());
+        if let Some(place) = self.place {
+            out.push(self.depth);
+            out.put_u64(u64::from(self.status.unwrap_or(0)));
+            match MEDIA.iter().position(|m| *m == self.media) {
+                Some(n) => out.put_len(n),
+                None => {
+                    out.put_u64(255);
+                    out.put_bytes(self.media.as_bytes());
+                }
+            }
+            out.put_u64(self.len);
+            out.put_u64(self.bytes_in);
+            out.put_u64(u64::from(place.pack));
+            out.put_u64(place.offset);
+            out.put_u64(u64::from(place.slot));
+            out.put_raw(&self.sha1.0);
+            if let Kind::Other(name) = &self.kind {
+                out.put_bytes(name.as_bytes());
+            }
+            out.put_raw(&compress_url(&self.id.key, &self.url));
+        }
+        out
+    }
+
+    pub fn decode(id: EntryKey, value: &[u8]) -> Option<Self> {
+        let mut c = Cursor::new(value);
+        (c.u8()? == FORM).then_some(())?;
+        let (kind, flags) = (c.u8()?, c.u8()?);
+        let on = |bit: u8| flags & bit != 0;
+        let mut entry = Self {
+            kind: kind_from_code(kind, String::new)?,
+            truncated: on(flag::TRUNCATED),
+            shared: on(flag::SHARED),
+            removed: on(flag::REMOVED),
+            ..Self::gone(id)
+        };
+        if on(flag::GONE) {
+            return Some(entry);
+        }
+        entry.depth = c.u8()?;
+        entry.status = u16::try_from(c.u64()?).ok().filter(|s| *s != 0);
+        entry.media = match c.usize()? {
+            255 => c.text()?.to_owned(),
+            n => (*MEDIA.get(n)?).to_owned(),
+        };
+        entry.len = c.u64()?;
+        entry.bytes_in = c.u64()?;
+        entry.place = Some(Place { pack: c.u32()?, offset: c.u64()?, slot: c.u32()? });
+        entry.sha1 = Sha1(c.array()?);
+        if let Kind::Other(name) = &mut entry.kind {
+            name.push_str(c.text()?);
+        }
+        entry.url = expand_url(&entry.id.key, c.rest())?;
+        Some(entry)
+    }
+}
+
+pub(crate) fn kind_is_capture(kind: &Kind) -> bool {
+    matches!(kind, Kind::Response | Kind::Resource | Kind::Revisit | Kind::Conversion)
+}
+
+/// Where a body's bytes are, and whether more than one capture has them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BodyPlace {
+    pub at: BodyAt,
+    pub shared: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BodyAt {
+    /// Inside the item at this place.
+    Item(Place),
+    /// A block of its own.
+    Raw { pack: u32, offset: u64 },
+    /// A file of its own, named by the digest.
+    Blob,
+}
+
+impl BodyPlace {
+    pub fn encode(&self) -> Vec<u8> {
+        let shared = if self.shared { 0x80 } else { 0 };
+        let mut out = Vec::with_capacity(12);
+        match self.at {
+            BodyAt::Item(place) => {
+                out.push(shared);
+                out.put_u64(u64::from(place.pack));
+                out.put_u64(place.offset);
+                out.put_u64(u64::from(place.slot));
+            }
+            BodyAt::Raw { pack, offset } => {
+                out.push(shared | 1);
+                out.put_u64(u64::from(pack));
+                out.put_u64(offset);
+            }
+            BodyAt::Blob => out.push(shared | 2),
+        }
+        out
+    }
+
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let mut c = Cursor::new(bytes);
+        let tag = c.u8()?;
+        let at = match tag & 0x7f {
+            0 => BodyAt::Item(Place { pack: c.u32()?, offset: c.u64()?, slot: c.u32()? }),
+            1 => BodyAt::Raw { pack: c.u32()?, offset: c.u64()? },
+            2 => BodyAt::Blob,
+            _ => return None,
+        };
+        Some(Self { at, shared: tag & 0x80 != 0 })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry() -> Entry {
+        let url = "https://www.example.org/a/Page?x=1".to_owned();
+        Entry {
+            id: EntryKey {
+                key: herodotus_page::surt(&url),
+                time: Timestamp::parse("20260102030405").unwrap(),
+                tag: [7; 8],
+            },
+            kind: Kind::Response,
+            url,
+            status: Some(200),
+            media: "text/html".into(),
+            sha1: Sha1::of(b"x"),
+            len: 1,
+            bytes_in: 500,
+            depth: 3,
+            truncated: true,
+            shared: false,
+            removed: false,
+            place: Some(Place { pack: 1, offset: 70_000, slot: 4 }),
+        }
+    }
+
+    #[test]
+    fn entries_come_back_whole() {
+        let mut e = entry();
+        for (kind, media) in [(Kind::Response, "text/html"), (Kind::Other("odd".into()), "application/x-strange")] {
+            (e.kind, e.media) = (kind, media.into());
+            let id = EntryKey::decode(&e.id.encode()).unwrap();
+            assert_eq!(Entry::decode(id, &e.encode_value()).unwrap(), e);
+        }
+    }
+
+    #[test]
+    fn an_entry_is_short_and_no_prefix_of_it_is_an_entry() {
+        let value = entry().encode_value();
+        assert!(value.len() < 60, "{}", value.len());
+        for n in 0..20 {
+            assert_eq!(Entry::decode(entry().id, &value[..n]), None, "{n}");
+        }
+    }
+
+    #[test]
+    fn keys_sort_by_key_then_time() {
+        let key = |k: &str, t: &str| EntryKey { key: k.into(), time: Timestamp::parse(t).unwrap(), tag: [0; 8] };
+        let sorted = [key("com,a)/", "2020"), key("com,a)/", "2021"), key("com,a)/b", "2019"), key("com,b)/", "2018")];
+        assert!(sorted.iter().map(EntryKey::encode).is_sorted());
+        let (from, to) = EntryKey::range_of("com,a)/");
+        let inside = |k: &EntryKey| (from.clone()..to.clone()).contains(&k.encode());
+        assert_eq!(sorted.iter().filter(|k| inside(k)).count(), 2);
+    }
+}

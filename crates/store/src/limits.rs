@@ -1,0 +1,51 @@
+//! The store's numbers, once, each with its reason.
+
+/// What is read with a pack's name and refused if it is newer than we know.
+pub const FORMAT_VERSION: u16 = 1;
+
+/// Raw bytes in one shared frame. Measured (shared/figures.md): 256 KiB frames hold most of what pages of one site
+/// share, and one still unpacks in about a fifth of a millisecond.
+pub const FRAME_BYTES: usize = 256 * 1024;
+
+/// A frame below this may take in pages of the next site in key order rather than be written nearly empty.
+pub const FRAME_BYTES_LONELY: usize = 32 * 1024;
+
+/// Versions in a row that are stored as differences before a full copy: reading the last costs so many unpackings.
+pub const CHAIN_DEPTH_MAX: u8 = 15;
+
+/// A difference larger than this share of the page (1/n) is no difference: a shared frame does as well.
+pub const DELTA_WORTH_SHARE: usize = 5;
+
+/// zstd level for everything that is written while the world waits: 3 is where speed still beats inflate.
+pub const ZSTD_LEVEL: i32 = 3;
+
+/// Captures wait in memory until they weigh this much, are then sorted by site and sealed into a pack. Two such
+/// batches can exist at once (one filling, one being sealed).
+pub const BATCH_BYTES: usize = 24 * 1024 * 1024;
+/// The same, for very small captures: what the bookkeeping of one may weigh.
+pub const BATCH_CAPTURES: usize = 20_000;
+
+/// A pack is closed at this size, so that compacting one never needs much free space.
+pub const PACK_BYTES: u64 = 1024 * 1024 * 1024;
+
+/// Largest payload of one block in a pack: anything larger is damage or an attack.
+pub const BLOCK_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// Companions (request, metadata) of a capture are kept beside it up to this size each.
+pub const COMPANION_BYTES_MAX: u64 = 1024 * 1024;
+/// And this many of them.
+pub const COMPANIONS_MAX: usize = 16;
+
+/// Raw bytes of one chunk of a large body: the unit of random access, of checking, and of memory.
+pub const BLOB_CHUNK_BYTES: usize = 1024 * 1024;
+
+/// Decoded frames kept for the next reader.
+pub const FRAME_CACHE_BYTES: u64 = 16 * 1024 * 1024;
+/// Open pack and blob files kept for the next reader.
+pub const OPEN_FILES_MAX: usize = 128;
+
+/// Bodies below this are not worth a block of their own even when they are already compressed.
+pub const RAW_BLOCK_BYTES_MIN: usize = 1024;
+
+/// Most bytes that a coded body (gzip, br, zstd) may unfold to while we look for something to difference.
+pub const UNFOLDED_BYTES_MAX: usize = 16 * 1024 * 1024;

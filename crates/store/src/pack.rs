@@ -1,0 +1,257 @@
+//! Packs: append-only files of blocks. A seal appends the blocks of one batch and ends with a directory; until that
+//! directory is there, whole, none of it counts. So a crash can only ever cost the last, unacknowledged seal.
+
+use crate::block::{self, Block, Kind, NoBlock};
+use crate::compress;
+use crate::directory::{self, Op};
+use crate::disk::{Disk, DiskFile};
+use crate::error::{Error, Result};
+use crate::limits::{OPEN_FILES_MAX, PACK_BYTES, ZSTD_LEVEL};
+use quick_cache::sync::Cache;
+use std::sync::Arc;
+
+pub(crate) const FOLDER: &str = "packs";
+const MAGIC: &[u8; 8] = b"HDTPACK\n";
+/// Blocks wait in memory up to this size before they are written.
+const WRITE_BYTES: usize = 1024 * 1024;
+
+pub(crate) fn name(number: u32) -> String {
+    format!("{FOLDER}/{number:08x}.pack")
+}
+
+/// The pack files of a store, for reading.
+#[derive(Debug)]
+pub(crate) struct Packs {
+    disk: Arc<dyn Disk>,
+    open: Cache<u32, Arc<dyn DiskFile>>,
+}
+
+impl Packs {
+    pub(crate) fn new(disk: Arc<dyn Disk>) -> Self {
+        Self { disk, open: Cache::new(OPEN_FILES_MAX) }
+    }
+
+    pub(crate) fn disk(&self) -> &dyn Disk {
+        &*self.disk
+    }
+
+    /// Numbers and sizes, in order.
+    pub(crate) fn list(&self) -> Result<Vec<(u32, u64)>> {
+        let files = self.disk.list(FOLDER).map_err(Error::disk("listing the packs"))?;
+        let number = |name: &str| u32::from_str_radix(name.strip_suffix(".pack")?, 16).ok();
+        let mut packs: Vec<_> = files.iter().filter_map(|(name, len)| Some((number(name)?, *len))).collect();
+        packs.sort_unstable();
+        Ok(packs)
+    }
+
+    pub(crate) fn file(&self, pack: u32) -> Result<Arc<dyn DiskFile>> {
+        self.open.get_or_insert_with(&pack, || {
+            let name = name(pack);
+            self.disk.open(&name).map_err(|e| match e.kind() {
+                std::io::ErrorKind::NotFound => Error::Damaged(format!("{name} is missing")),
+                _ => Error::disk(format!("opening {name}"))(e),
+            })
+        })
+    }
+
+    pub(crate) fn forget(&self, pack: u32) {
+        self.open.remove(&pack);
+    }
+
+    /// Reads one block.
+    pub(crate) fn block(&self, pack: u32, offset: u64) -> Result<Block> {
+        let file = self.file(pack)?;
+        let len = file.len().map_err(Error::disk(format!("reading {}", name(pack))))?;
+        match block::read(&*file, offset, len) {
+            Ok(block) => Ok(block),
+            Err(NoBlock::Io(e)) => Err(Error::disk(format!("reading {} at {offset}", name(pack)))(e)),
+            Err(_) => Err(Error::Damaged(format!("{} at byte {offset} is not what was written", name(pack)))),
+        }
+    }
+}
+
+/// Appends seals. One exists at a time.
+#[derive(Debug)]
+pub(crate) struct PackWriter {
+    disk: Arc<dyn Disk>,
+    number: u32,
+    file: Option<Arc<dyn DiskFile>>,
+    /// What is in the file, and what waits to be.
+    written: u64,
+    waiting: Vec<u8>,
+}
+
+impl PackWriter {
+    /// Goes on behind the newest pack, or begins the first.
+    pub(crate) fn new(disk: Arc<dyn Disk>, newest: Option<(u32, u64)>) -> Result<Self> {
+        let (number, written) = newest.unwrap_or((1, 0));
+        let file = match newest {
+            Some((number, _)) => Some(disk.open(&name(number)).map_err(Error::disk("opening the newest pack"))?),
+            None => None,
+        };
+        Ok(Self { disk, number, file, written, waiting: Vec::new() })
+    }
+
+    pub(crate) fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// Before a seal: is the current pack full, or does the caller want a new one?
+    pub(crate) fn begin(&mut self, fresh: bool) -> Result<()> {
+        if self.file.is_some() && (fresh || self.written >= PACK_BYTES) {
+            self.file = None;
+            self.number = self.number.checked_add(1).ok_or_else(|| Error::Refused("too many packs".into()))?;
+        }
+        if self.file.is_none() {
+            let name = name(self.number);
+            let making = || Error::disk(format!("making {name}"));
+            let file = self.disk.create(&name).map_err(making())?;
+            file.write_all_at(&block::file_header(MAGIC, self.number), 0).map_err(making())?;
+            self.disk.sync_dir(FOLDER).map_err(making())?;
+            self.written = block::FILE_HEADER_BYTES as u64;
+            self.file = Some(file);
+        }
+        Ok(())
+    }
+
+    /// Where the next block will stand.
+    pub(crate) fn offset(&self) -> u64 {
+        self.written + self.waiting.len() as u64
+    }
+
+    pub(crate) fn put(&mut self, kind: Kind, packed: bool, payload: &[u8], raw_len: usize) -> Result<u64> {
+        let offset = self.offset();
+        block::put(&mut self.waiting, kind, packed, payload, raw_len);
+        if self.waiting.len() >= WRITE_BYTES {
+            self.flush()?;
+        }
+        Ok(offset)
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        let Some(file) = &self.file else { return Err(Error::Damaged("no pack is open".into())) };
+        file.write_all_at(&self.waiting, self.written).map_err(Error::disk(format!("writing {}", name(self.number))))?;
+        self.written += self.waiting.len() as u64;
+        self.waiting.clear();
+        Ok(())
+    }
+
+    /// Ends a seal: directory, then sync. Returns where the pack now ends.
+    pub(crate) fn end(&mut self, ops: &[Op]) -> Result<u64> {
+        let raw = directory::encode(ops);
+        let packed = compress::pack(&raw, ZSTD_LEVEL)?;
+        self.put(Kind::Directory, true, &packed, raw.len())?;
+        self.flush()?;
+        if let Some(file) = &self.file {
+            file.sync().map_err(Error::disk(format!("syncing {}", name(self.number))))?;
+        }
+        Ok(self.written)
+    }
+}
+
+/// What a scan of a pack found.
+#[derive(Debug, Default)]
+pub(crate) struct Scan {
+    pub(crate) seals: Vec<Seal>,
+    /// Bytes behind the last whole seal.
+    pub(crate) torn_bytes: u64,
+    /// Where damage lies that is not at the end.
+    pub(crate) damaged: Vec<u64>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Seal {
+    pub(crate) ops: Vec<Op>,
+    pub(crate) end: u64,
+    whole: bool,
+}
+
+/// Reads the seals of a pack from an offset on (0: from its beginning). A bad block in front of later good seals is
+/// damage: the seal still counts, and `verify` will name what it hit. A bad block in the last seal means that the seal
+/// was never finished.
+pub(crate) fn scan(disk: &dyn Disk, number: u32, from: u64) -> Result<Scan> {
+    let name = name(number);
+    let reading = || Error::disk(format!("reading {name}"));
+    let file = disk.open(&name).map_err(reading())?;
+    let len = file.len().map_err(reading())?;
+    let mut scan = Scan::default();
+    let mut at = from;
+    if at == 0 {
+        let mut header = [0; block::FILE_HEADER_BYTES];
+        if len >= header.len() as u64 {
+            file.read_exact_at(&mut header, 0).map_err(reading())?;
+        }
+        if !block::check_file_header(&name, &header, MAGIC)? {
+            scan.torn_bytes = len;
+            return Ok(scan);
+        }
+        at = header.len() as u64;
+    }
+    let start = at;
+    let mut whole = true;
+    loop {
+        match block::read(&*file, at, len) {
+            Ok(read) => {
+                at += read.header.total_len();
+                if read.header.kind == Kind::Directory {
+                    let ops = read.unpacked().ok().and_then(|raw| directory::decode(&raw));
+                    let ops = ops.ok_or_else(|| {
+                        Error::Format(format!("{name} holds a directory that this program does not know how to read"))
+                    })?;
+                    scan.seals.push(Seal { ops, end: at, whole });
+                    whole = true;
+                }
+            }
+            Err(NoBlock::End) => break,
+            Err(NoBlock::Io(e)) => return Err(reading()(e)),
+            Err(NoBlock::Bad(header)) => {
+                whole = false;
+                scan.damaged.push(at);
+                let hop = header.map(|h| at + h.total_len()).filter(|next| block::read(&*file, *next, len).is_ok());
+                match hop.map_or_else(|| next_block(&*file, at + 1, len), |next| Ok(Some(next))).map_err(reading())? {
+                    Some(next) => at = next,
+                    None => break,
+                }
+            }
+        }
+    }
+    // Whatever follows a seal was written after the seal was synced: only the very last can be unfinished.
+    if scan.seals.last().is_some_and(|seal| !seal.whole && seal.end == len) {
+        scan.seals.pop();
+    }
+    let end = scan.seals.last().map_or(start, |seal| seal.end);
+    scan.torn_bytes = len.saturating_sub(end);
+    scan.damaged.retain(|at| *at < end);
+    Ok(scan)
+}
+
+/// The next offset at which a whole block stands.
+fn next_block(file: &dyn DiskFile, from: u64, len: u64) -> std::io::Result<Option<u64>> {
+    const WINDOW: u64 = 1024 * 1024;
+    let mut at = from;
+    let mut window = Vec::new();
+    while at + (block::HEADER_BYTES as u64) <= len {
+        let take = (len - at).min(WINDOW + block::HEADER_BYTES as u64);
+        window.resize(take as usize, 0);
+        file.read_exact_at(&mut window, at)?;
+        for (i, bytes) in window.windows(block::HEADER_BYTES).enumerate() {
+            let Ok(bytes) = bytes.try_into() else { continue };
+            let plausible = block::Header::decode(bytes).is_some_and(|h| h.stored_len > 0);
+            if plausible && block::read(file, at + i as u64, len).is_ok() {
+                return Ok(Some(at + i as u64));
+            }
+        }
+        at += WINDOW;
+    }
+    Ok(None)
+}
+
+/// Cuts a pack to its last whole seal.
+pub(crate) fn cut(disk: &dyn Disk, number: u32, torn_bytes: u64) -> Result<()> {
+    let name = name(number);
+    let cutting = || Error::disk(format!("cutting the torn end of {name}"));
+    let file = disk.open(&name).map_err(cutting())?;
+    let len = file.len().map_err(cutting())?;
+    file.set_len(len.saturating_sub(torn_bytes)).map_err(cutting())?;
+    file.sync().map_err(cutting())
+}

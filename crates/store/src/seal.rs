@@ -1,0 +1,393 @@
+//! Sealing: a batch of captures, sorted by site, becomes the blocks of a pack.
+//!
+//! For each capture, in key order: is its body known already? Then only the envelope is written. Is there an earlier
+//! version of the URL? Then it is written as a difference to that. Otherwise it joins its neighbours in a shared frame.
+//! Bodies that are compressed already get a block of their own, as they are.
+
+use crate::block::Kind as BlockKind;
+use crate::capture::{Body, Capture};
+use crate::coding;
+use crate::compress;
+use crate::directory::{BodySource, Op};
+use crate::envelope::{self, Where};
+use crate::error::{Error, Result};
+use crate::index::{BodyAt, BodyKey, Engine, Entry, EntryKey, Place, Table, body_key};
+use crate::limits::{
+    CHAIN_DEPTH_MAX, DELTA_WORTH_SHARE, FRAME_BYTES, FRAME_BYTES_LONELY, RAW_BLOCK_BYTES_MIN, ZSTD_LEVEL,
+};
+use crate::media::{is_compressed_media, is_text_media};
+use crate::pack::PackWriter;
+use crate::read::{BaseRef, Item, ItemReader, decode_entry, encode_group};
+use crate::wire::Cursor;
+use herodotus_base::Sha256;
+use herodotus_page::{ResponseHead, host_of_key};
+use std::collections::HashMap;
+
+/// Writes the blocks of one seal, and collects the operations of its directory.
+#[derive(Debug)]
+pub(crate) struct Sealer<'a> {
+    reader: &'a ItemReader,
+    engine: &'a dyn Engine,
+    writer: &'a mut PackWriter,
+    ops: Vec<Op>,
+    waiting: Waiting,
+    /// Bodies that this very seal brings.
+    new_bodies: HashMap<BodyKey, NewBody>,
+    /// The last item of the URL at hand: the likeliest base of the next.
+    last: Option<Version>,
+}
+
+/// What is written together: a frame of items, then the differences, some of them to items in the frame.
+#[derive(Debug, Default)]
+struct Waiting {
+    items: Vec<u8>,
+    lens: Vec<usize>,
+    /// For each item, the operation that wants to know where it went.
+    ops: Vec<(usize, Option<BodyKey>)>,
+    host: String,
+    deltas: Vec<Delta>,
+    delta_bytes: usize,
+}
+
+#[derive(Debug)]
+struct Delta {
+    op: usize,
+    body: Option<BodyKey>,
+    base: (EntryKey, At),
+    packed: Vec<u8>,
+    raw_len: usize,
+}
+
+/// Where an item is, or which operation will know.
+#[derive(Clone, Copy, Debug)]
+enum At {
+    Place(Place),
+    Op(usize),
+}
+
+/// An item that a new one may be written against.
+#[derive(Clone, Debug)]
+struct Version {
+    id: EntryKey,
+    depth: u8,
+    item: Item,
+    at: At,
+}
+
+#[derive(Clone, Debug)]
+enum NewBody {
+    Raw,
+    Blob,
+    Item(EntryKey),
+}
+
+/// How the index is to learn of a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BodyPlan {
+    /// There is none, or nobody is to find it.
+    Nothing,
+    /// It stands in the item, wherever that goes.
+    InItem(BodyKey),
+    Source(BodyKey, BodySource),
+}
+
+impl<'a> Sealer<'a> {
+    pub(crate) fn new(reader: &'a ItemReader, engine: &'a dyn Engine, writer: &'a mut PackWriter) -> Self {
+        let (ops, waiting) = (Vec::new(), Waiting::default());
+        Self { reader, engine, writer, ops, waiting, new_bodies: HashMap::new(), last: None }
+    }
+
+    /// Adds a capture. They must come in key order.
+    pub(crate) fn capture(&mut self, id: &EntryKey, capture: &Capture) -> Result<()> {
+        if self.last.as_ref().is_some_and(|last| last.id.key != id.key) {
+            self.last = None;
+        }
+        let media = capture.media().unwrap_or_default();
+        let digest = capture.main.body.digests().sha256;
+        let key = body_key(&digest);
+        let mut stored = Stored { place: Where::Here, plan: BodyPlan::Nothing, layers: Vec::new(), unfolded: None };
+        let mut inline: &[u8] = &[];
+        let mut owner = None;
+        match &capture.main.body {
+            Body::Bytes(bytes, _) if bytes.is_empty() => {}
+            Body::Blob { .. } => {
+                stored.place = Where::Blob;
+                let known = self.new_bodies.contains_key(&key) || self.reader.body_place(&digest)?.is_some();
+                let source = if known { BodySource::Known } else { BodySource::New(BodyAt::Blob) };
+                stored.plan = BodyPlan::Source(key, source);
+                self.new_bodies.entry(key).or_insert(NewBody::Blob);
+            }
+            Body::Bytes(bytes, _) => match self.known_body(&key, &digest)? {
+                Some((place, version)) => {
+                    stored.place = place;
+                    stored.plan = BodyPlan::Source(key, BodySource::Known);
+                    owner = version;
+                }
+                None => {
+                    self.store_body(&mut stored, key, capture, bytes, &media)?;
+                    if stored.place == Where::Here {
+                        inline = stored.unfolded.as_deref().unwrap_or(bytes);
+                        self.new_bodies.insert(key, NewBody::Item(id.clone()));
+                    }
+                }
+            },
+        }
+        let mut item = envelope::encode(capture, &stored.place, &stored.layers);
+        item.extend_from_slice(inline);
+        let shared = matches!(stored.plan, BodyPlan::Source(_, BodySource::Known));
+        let entry = entry_of(id, capture, media, shared);
+        let base = match owner.filter(|owner| owner.id.key == id.key) {
+            Some(owner) => Some(owner),
+            None => self.base_for(id)?,
+        };
+        self.put_item(entry, stored.plan, item, base)
+    }
+
+    /// Decides how a body that nobody has yet is kept.
+    fn store_body(
+        &mut self,
+        stored: &mut Stored,
+        key: BodyKey,
+        capture: &Capture,
+        bytes: &[u8],
+        media: &str,
+    ) -> Result<()> {
+        stored.plan = BodyPlan::InItem(key);
+        let compressed = is_compressed_media(media);
+        if !compressed && let Some((unfolded, layers)) = coding::unfold(&capture.main.head, bytes) {
+            (stored.unfolded, stored.layers) = (Some(unfolded), layers);
+            return Ok(());
+        }
+        let coded = ResponseHead::parse(&capture.main.head).is_some_and(|h| !h.content_encodings().is_empty());
+        let hopeless = || compressed || (coded || !is_text_media(media)) && compress::is_incompressible(bytes);
+        if bytes.len() >= RAW_BLOCK_BYTES_MIN && hopeless() {
+            let offset = self.writer.put(BlockKind::Raw, false, bytes, bytes.len())?;
+            let at = BodyAt::Raw { pack: self.writer.number(), offset };
+            stored.place = Where::Raw;
+            stored.plan = BodyPlan::Source(key, BodySource::New(at));
+            self.new_bodies.insert(key, NewBody::Raw);
+        }
+        Ok(())
+    }
+
+    /// Who has this body already, and, if it is an item, the item.
+    fn known_body(&self, key: &BodyKey, digest: &Sha256) -> Result<Option<(Where, Option<Version>)>> {
+        if let Some(new) = self.new_bodies.get(key) {
+            return Ok(match new {
+                NewBody::Raw => Some((Where::Raw, None)),
+                NewBody::Blob => None,
+                NewBody::Item(id) => {
+                    let version = self.last.clone().filter(|last| last.id == *id);
+                    Some((Where::With(id.clone()), version))
+                }
+            });
+        }
+        Ok(match self.reader.body_place(digest)?.map(|place| place.at) {
+            Some(BodyAt::Raw { .. }) => Some((Where::Raw, None)),
+            Some(BodyAt::Item(place)) => self.owner_at(place, digest)?.map(|v| (Where::With(v.id.clone()), Some(v))),
+            Some(BodyAt::Blob) | None => None,
+        })
+    }
+
+    /// The capture at a place, if it is readable and has this body. If not, the body is simply stored once more.
+    fn owner_at(&self, place: Place, digest: &Sha256) -> Result<Option<Version>> {
+        let Ok(item) = self.reader.item(place, None) else { return Ok(None) };
+        let Some(envelope) = envelope::decode(&mut Cursor::new(&item)) else { return Ok(None) };
+        if envelope.body != Where::Here || envelope.sha256 != *digest {
+            return Ok(None);
+        }
+        let id = envelope.id();
+        let entry = self.reader.entry(&id)?.filter(|entry| entry.place == Some(place));
+        Ok(entry.map(|entry| Version { id, depth: entry.depth, item, at: At::Place(place) }))
+    }
+
+    /// The version that a new one of this URL is best written against.
+    fn base_for(&self, id: &EntryKey) -> Result<Option<Version>> {
+        if let Some(last) = &self.last {
+            return Ok(Some(last.clone()));
+        }
+        if self.engine.get(Table::Urls, id.key.as_bytes())?.is_none() {
+            return Ok(None);
+        }
+        let (from, to) = EntryKey::range_of(&id.key);
+        let here = EntryKey::up_to(&id.key, id.time);
+        let before = self.engine.range(Table::Captures, &from, &here, true).next();
+        let Some(found) = before.or_else(|| self.engine.range(Table::Captures, &here, &to, false).next()) else {
+            return Ok(None);
+        };
+        let (key, value) = found?;
+        let Some(id) = EntryKey::decode(&key) else { return Ok(None) };
+        let entry = decode_entry(id, &value)?;
+        // A base that cannot be read costs us the difference, not the new capture.
+        let Some(Ok(version)) = entry.place.map(|place| self.version(&entry, place)) else { return Ok(None) };
+        Ok(Some(version))
+    }
+
+    fn version(&self, entry: &Entry, place: Place) -> Result<Version> {
+        let item = self.reader.item(place, Some(&entry.id.key))?;
+        // An item that only repeats an earlier body has nothing to compare with: take the one that has the body.
+        if entry.shared
+            && let Some(Where::With(owner)) = envelope::decode(&mut Cursor::new(&item)).map(|e| e.body)
+            && owner.key == entry.id.key
+            && let Some(entry) = self.reader.entry(&owner)?
+            && let Some(place) = entry.place
+        {
+            let item = self.reader.item(place, Some(&owner.key))?;
+            return Ok(Version { id: owner, depth: entry.depth, item, at: At::Place(place) });
+        }
+        Ok(Version { id: entry.id.clone(), depth: entry.depth, item, at: At::Place(place) })
+    }
+
+    /// Adds an item that exists already, byte for byte, to a frame: compaction moves it.
+    pub(crate) fn moved(&mut self, entry: Entry, plan: BodyPlan, item: Vec<u8>) -> Result<()> {
+        self.put_item(entry, plan, item, None)
+    }
+
+    /// Moves a difference as it is.
+    pub(crate) fn moved_delta(
+        &mut self,
+        mut entry: Entry,
+        body: Option<BodyKey>,
+        payload: &[u8],
+        raw_len: usize,
+    ) -> Result<()> {
+        let offset = self.writer.put(BlockKind::Delta, true, payload, raw_len)?;
+        let place = Place { pack: self.writer.number(), offset, slot: 0 };
+        entry.place = Some(place);
+        let body = body.map(|key| (key, BodySource::New(BodyAt::Item(place))));
+        self.ops.push(Op::Put { entry: Box::new(entry), body });
+        Ok(())
+    }
+
+    /// Moves a body that has a block of its own.
+    pub(crate) fn moved_raw(&mut self, key: BodyKey, packed: bool, payload: &[u8], raw_len: usize) -> Result<()> {
+        let offset = self.writer.put(BlockKind::Raw, packed, payload, raw_len)?;
+        self.ops.push(Op::Body(key, BodyAt::Raw { pack: self.writer.number(), offset }));
+        Ok(())
+    }
+
+    /// The pack that is being written.
+    pub(crate) fn pack(&self) -> u32 {
+        self.writer.number()
+    }
+
+    pub(crate) fn op(&mut self, op: Op) {
+        self.ops.push(op);
+    }
+
+    /// Writes what waits and the directory, and syncs. Returns the operations, and where the pack now ends.
+    pub(crate) fn finish(mut self) -> Result<(Vec<Op>, u64)> {
+        self.flush()?;
+        let end = self.writer.end(&self.ops)?;
+        Ok((self.ops, end))
+    }
+
+    fn put_item(&mut self, mut entry: Entry, plan: BodyPlan, item: Vec<u8>, base: Option<Version>) -> Result<()> {
+        let id = entry.id.clone();
+        let (in_item, body) = match plan {
+            BodyPlan::Nothing => (None, None),
+            BodyPlan::InItem(key) => (Some(key), None),
+            BodyPlan::Source(key, source) => (None, Some((key, source))),
+        };
+        let repeats = matches!(plan, BodyPlan::Source(_, BodySource::Known));
+        let op = self.ops.len();
+        if let Some(base) = base.filter(|base| base.depth < CHAIN_DEPTH_MAX) {
+            let packed = compress::pack_delta(&item, &base.item)?;
+            if packed.len() * DELTA_WORTH_SHARE <= item.len() {
+                entry.depth = base.depth + 1;
+                self.waiting.delta_bytes += packed.len();
+                let raw_len = item.len();
+                self.waiting.deltas.push(Delta { op, body: in_item, base: (base.id.clone(), base.at), packed, raw_len });
+                // What only repeats an earlier body is no better a base than that.
+                self.last = Some(if repeats {
+                    base
+                } else {
+                    Version { id, depth: entry.depth, item: Item::alone(item), at: At::Op(op) }
+                });
+                self.ops.push(Op::Put { entry: Box::new(entry), body });
+                return if self.waiting.delta_bytes > FRAME_BYTES { self.flush() } else { Ok(()) };
+            }
+        }
+        let host = host_of_key(&id.key);
+        let full = self.waiting.items.len() + item.len() > FRAME_BYTES;
+        let other_site = self.waiting.host != host && self.waiting.items.len() >= FRAME_BYTES_LONELY;
+        if !self.waiting.lens.is_empty() && (full || other_site) {
+            self.flush()?;
+        }
+        if self.waiting.host != host {
+            self.waiting.host = host.to_owned();
+        }
+        self.waiting.items.extend_from_slice(&item);
+        self.waiting.lens.push(item.len());
+        self.waiting.ops.push((op, in_item));
+        entry.depth = 0;
+        self.ops.push(Op::Put { entry: Box::new(entry), body });
+        self.last = Some(Version { id, depth: 0, item: Item::alone(item), at: At::Op(op) });
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        let waiting = std::mem::take(&mut self.waiting);
+        if !waiting.lens.is_empty() {
+            let raw = encode_group(&waiting.items, &waiting.lens);
+            let packed = compress::pack(&raw, ZSTD_LEVEL)?;
+            let (is_packed, payload) = if packed.len() < raw.len() { (true, &packed) } else { (false, &raw) };
+            let offset = self.writer.put(BlockKind::Group, is_packed, payload, raw.len())?;
+            for (slot, (op, body)) in waiting.ops.into_iter().enumerate() {
+                self.place(op, body, Place { pack: self.writer.number(), offset, slot: slot as u32 });
+            }
+        }
+        for delta in waiting.deltas {
+            let (base, at) = delta.base;
+            let hint = match at {
+                At::Place(place) => place,
+                At::Op(op) => match self.ops.get(op) {
+                    Some(Op::Put { entry, .. }) => entry.place,
+                    _ => None,
+                }
+                .ok_or_else(|| Error::Damaged("a version was lost while it was sealed".into()))?,
+            };
+            let mut payload = Vec::with_capacity(delta.packed.len() + 32);
+            BaseRef { time: base.time, tag: base.tag, hint }.put(&mut payload);
+            payload.extend_from_slice(&delta.packed);
+            let offset = self.writer.put(BlockKind::Delta, true, &payload, delta.raw_len)?;
+            self.place(delta.op, delta.body, Place { pack: self.writer.number(), offset, slot: 0 });
+        }
+        Ok(())
+    }
+
+    fn place(&mut self, op: usize, body_in_item: Option<BodyKey>, here: Place) {
+        if let Some(Op::Put { entry, body }) = self.ops.get_mut(op) {
+            entry.place = Some(here);
+            if let Some(key) = body_in_item {
+                *body = Some((key, BodySource::New(BodyAt::Item(here))));
+            }
+        }
+    }
+}
+
+/// What was decided about a body.
+struct Stored {
+    place: Where,
+    plan: BodyPlan,
+    layers: Vec<u8>,
+    unfolded: Option<Vec<u8>>,
+}
+
+pub(crate) fn entry_of(id: &EntryKey, capture: &Capture, media: String, shared: bool) -> Entry {
+    Entry {
+        id: id.clone(),
+        kind: capture.main.kind.clone(),
+        url: capture.url.clone(),
+        status: capture.status(),
+        media,
+        sha1: capture.main.payload_sha1(),
+        len: capture.main.body.len(),
+        bytes_in: capture.main.block_len() + capture.companions.iter().map(|r| r.block_len()).sum::<u64>(),
+        depth: 0,
+        truncated: capture.truncated().is_some(),
+        shared,
+        removed: false,
+        place: None,
+    }
+}

@@ -1,0 +1,557 @@
+//! The store: takes captures in, makes them durable, gives them back.
+//!
+//! A capture that is appended waits in a batch in memory. `commit` writes the batch's new captures to the journal and syncs
+//! it: from then on they survive power loss. When the batch is full, or on `seal`, it is sorted, packed, written to a pack
+//! and synced, the index learns of it, and the journal is removed. Whoever appends many captures and can repeat itself
+//! after a crash (an import) never commits and only seals: then nothing is written twice.
+//!
+//! If a write fails, what is on disk after it is unknown, so the store refuses all further writes; reads go on.
+
+use crate::batch::Batch;
+use crate::blob::{self, BlobReader, BlobWriter};
+use crate::capture::{Body, Capture};
+use crate::directory::{self, Op, count_of, note_key, pack_key};
+use crate::disk::{Disk, real::RealDisk};
+use crate::error::{Error, Result};
+use crate::index::{Engine, Entry, EntryKey, FjallEngine, Table, Totals};
+use crate::journal::{self, Act, Journal};
+use crate::limits::{BATCH_BYTES, BATCH_CAPTURES, COMPANION_BYTES_MAX, COMPANIONS_MAX};
+use crate::lock::DirLock;
+use crate::pack::{self, PackWriter, Packs};
+use crate::read::ItemReader;
+use crate::seal::Sealer;
+use herodotus_base::Timestamp;
+use herodotus_base::limits::{BODY_IN_MEMORY_BYTES_MAX, HTTP_HEAD_BYTES_MAX, URL_BYTES_MAX};
+use std::io::Read;
+use std::path::Path;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
+
+/// What became of an appended capture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Appended {
+    Stored,
+    /// The very same capture is here already.
+    Known,
+    /// It was removed once, and stays removed.
+    Removed,
+}
+
+/// What opening found to mend.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Recovery {
+    /// Bytes of unfinished writes that were cut off, and in which files.
+    pub cut: Vec<(String, u64)>,
+    /// Committed operations that were brought back from the journal.
+    pub replayed: u64,
+    /// Captures that the index had to be told of again.
+    pub reindexed: u64,
+    /// Places in packs that are not what was written.
+    pub damaged: Vec<(String, u64)>,
+}
+
+impl Recovery {
+    /// One sentence per thing that happened; empty after a clean stop.
+    pub fn sentences(&self) -> Vec<String> {
+        let mut out = Vec::new();
+        for (name, bytes) in &self.cut {
+            out.push(format!("cut {bytes} bytes of an unfinished write from {name}; nothing acknowledged was in them"));
+        }
+        if self.replayed > 0 {
+            out.push(format!("brought back {} committed operations from the journal", self.replayed));
+        }
+        if self.reindexed > 0 {
+            out.push(format!("indexed {} captures again from the packs", self.reindexed));
+        }
+        for (name, at) in &self.damaged {
+            out.push(format!("{name} is damaged at byte {at}: run `herodotus verify` to see what that hit"));
+        }
+        out
+    }
+}
+
+/// An archive on disk. Clones share it; it is closed by [`Store::close`], or left to recovery.
+#[derive(Clone, Debug)]
+pub struct Store {
+    pub(crate) inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Inner {
+    pub(crate) disk: Arc<dyn Disk>,
+    pub(crate) engine: Arc<dyn Engine>,
+    pub(crate) reader: ItemReader,
+    pub(crate) writer: Mutex<PackWriter>,
+    /// Held while the journal is written: the one who holds it syncs for all who wait.
+    journal: Mutex<Journal>,
+    pending: Mutex<Pending>,
+    changed: Condvar,
+    poison: OnceLock<String>,
+    background: bool,
+    _lock: Option<DirLock>,
+}
+
+#[derive(Debug)]
+struct Pending {
+    active: Batch,
+    sealing: Option<Arc<Batch>>,
+    next_journal: u32,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+impl Store {
+    /// Opens the archive in a directory, making it if it is missing, and mends what a crash left.
+    pub fn open(dir: &Path) -> Result<(Self, Recovery)> {
+        let lock = DirLock::take(dir)?;
+        let folders = [pack::FOLDER, journal::FOLDER, blob::FOLDER, blob::TEMP_FOLDER];
+        let disk = RealDisk::new(dir, &folders).map_err(Error::disk(format!("preparing {}", dir.display())))?;
+        let index = dir.join("index");
+        let engine = FjallEngine::open(&index).map_err(|e| Error::Index(format!("{}: {e}", index.display())))?;
+        Self::open_on(Arc::new(disk), Arc::new(engine), Some(lock), true)
+    }
+
+    /// Opens an archive on any disk and index: how tests lose power. Seals run in the caller's thread.
+    pub fn open_simulated(disk: Arc<dyn Disk>, engine: Arc<dyn Engine>) -> Result<(Self, Recovery)> {
+        Self::open_on(disk, engine, None, false)
+    }
+
+    fn open_on(
+        disk: Arc<dyn Disk>,
+        engine: Arc<dyn Engine>,
+        lock: Option<DirLock>,
+        background: bool,
+    ) -> Result<(Self, Recovery)> {
+        let mut recovery = Recovery::default();
+        blob::clean_temp(&*disk)?;
+        let packs = Packs::new(disk.clone());
+        let newest = recover_packs(&*disk, &*engine, &packs, &mut recovery)?;
+        let journals = journal::recover(&disk)?;
+        let next_journal = journals.iter().map(|j| j.number()).max().unwrap_or(0) + 1;
+        let inner = Inner {
+            reader: ItemReader::new(packs, engine.clone()),
+            writer: Mutex::new(PackWriter::new(disk.clone(), newest)?),
+            journal: Mutex::new(Journal::new(disk.clone(), next_journal)),
+            pending: Mutex::new(Pending { active: Batch::default(), sealing: None, next_journal: next_journal + 1 }),
+            changed: Condvar::new(),
+            poison: OnceLock::new(),
+            background,
+            _lock: lock,
+            disk,
+            engine,
+        };
+        let store = Self { inner: Arc::new(inner) };
+        for found in journals {
+            if found.torn_bytes > 0 {
+                recovery.cut.push((format!("{}/{:08x}.log", journal::FOLDER, found.number()), found.torn_bytes));
+            }
+            for act in found.acts {
+                recovery.replayed += u64::from(store.act(act)? == Appended::Stored);
+            }
+            store.seal()?;
+            found.journal.remove()?;
+        }
+        Ok((store, recovery))
+    }
+
+    /// Why the store no longer takes writes, if it does not.
+    pub fn poisoned(&self) -> Option<&str> {
+        self.inner.poison.get().map(String::as_str)
+    }
+
+    /// Takes a capture in. It is readable at once, and durable after the next [`Store::commit`] or [`Store::seal`].
+    pub fn append(&self, capture: Capture) -> Result<Appended> {
+        check(&capture)?;
+        self.act(Act::Store(Arc::new(capture)))
+    }
+
+    /// Takes a capture out: nobody sees it from now on, it is never stored again, and its bytes go with the next
+    /// [`Store::compact`]. Durable as an append is.
+    pub fn remove(&self, id: &EntryKey) -> Result<()> {
+        self.act(Act::Remove(id.clone())).map(|_| ())
+    }
+
+    /// Keeps a small named value, durable together with all that was appended before it. Empty forgets it.
+    pub fn note(&self, name: &str, value: &[u8]) -> Result<()> {
+        self.act(Act::Note(name.to_owned(), value.to_vec())).map(|_| ())
+    }
+
+    pub fn noted(&self, name: &str) -> Result<Option<Vec<u8>>> {
+        let pending = lock(&self.inner.pending);
+        for batch in [Some(&pending.active), pending.sealing.as_deref()].into_iter().flatten() {
+            if let Some(value) = batch.noted(name) {
+                return Ok((!value.is_empty()).then(|| value.to_vec()));
+            }
+        }
+        self.inner.engine.get(Table::Meta, &note_key(name))
+    }
+
+    fn act(&self, act: Act) -> Result<Appended> {
+        self.inner.writable()?;
+        let id = match &act {
+            Act::Store(capture) => Some(capture.id()),
+            Act::Remove(id) => Some(id.clone()),
+            Act::Note(..) => None,
+        };
+        let mut pending = lock(&self.inner.pending);
+        if let (Act::Store(_), Some(id)) = (&act, &id) {
+            // The batches first: what leaves them is in the index before it is gone from them.
+            let key = id.encode();
+            for batch in [Some(&pending.active), pending.sealing.as_deref()].into_iter().flatten() {
+                match batch.state(&key) {
+                    Some(false) => return Ok(Appended::Known),
+                    Some(true) => return Ok(Appended::Removed),
+                    None => {}
+                }
+            }
+            if let Some(known) = self.inner.reader.entry(id)? {
+                return Ok(if known.removed { Appended::Removed } else { Appended::Known });
+            }
+        }
+        pending.active.push(act, id.map(|id| id.encode()));
+        if pending.active.weight() >= BATCH_BYTES || pending.active.len() >= BATCH_CAPTURES {
+            drop(pending);
+            self.rotate()?;
+        }
+        Ok(Appended::Stored)
+    }
+
+    /// Makes everything appended so far survive a crash. Callers that come together share one sync.
+    pub fn commit(&self) -> Result<()> {
+        self.inner.writable()?;
+        let mut journal = lock(&self.inner.journal);
+        let (acts, upto) = {
+            let mut pending = lock(&self.inner.pending);
+            // A batch on its way into a pack is durable when it has arrived.
+            while pending.sealing.as_ref().is_some_and(|b| !b.is_journaled()) && self.poisoned().is_none() {
+                pending = self.inner.wait(pending);
+            }
+            (pending.active.unjournaled(), pending.active.len())
+        };
+        self.inner.writable()?;
+        journal.append(&acts).map_err(|e| self.inner.poison(e))?;
+        lock(&self.inner.pending).active.set_journaled(upto);
+        Ok(())
+    }
+
+    /// Brings everything appended so far into packs, durably.
+    pub fn seal(&self) -> Result<()> {
+        self.rotate()?;
+        let mut pending = lock(&self.inner.pending);
+        while pending.sealing.is_some() && self.poisoned().is_none() {
+            pending = self.inner.wait(pending);
+        }
+        drop(pending);
+        self.inner.writable()
+    }
+
+    /// Seals and gives up the store, if nobody else has it.
+    pub fn close(self) -> Result<()> {
+        self.seal()?;
+        self.inner.engine.persist()
+    }
+
+    /// Hands the active batch to the sealer and begins a new one. Waits while another is being sealed.
+    fn rotate(&self) -> Result<()> {
+        self.inner.writable()?;
+        let mut journal = lock(&self.inner.journal);
+        let mut pending = lock(&self.inner.pending);
+        while pending.sealing.is_some() && self.poisoned().is_none() {
+            pending = self.inner.wait(pending);
+        }
+        self.inner.writable()?;
+        if pending.active.is_empty() {
+            return Ok(());
+        }
+        let batch = Arc::new(std::mem::take(&mut pending.active));
+        pending.sealing = Some(batch.clone());
+        let number = pending.next_journal;
+        pending.next_journal += 1;
+        let old = std::mem::replace(&mut *journal, Journal::new(self.inner.disk.clone(), number));
+        drop((pending, journal));
+        let inner = self.inner.clone();
+        let work = move || inner.seal_batch(&batch, old);
+        if self.inner.background {
+            let spawned = std::thread::Builder::new().name("seal".into()).spawn(work);
+            spawned.map_err(|e| self.inner.poison(Error::disk("starting the sealing thread")(e)))?;
+            Ok(())
+        } else {
+            work();
+            self.inner.writable()
+        }
+    }
+
+    /// A place for a body that is too large for memory. `media` tells whether packing it is worth a try.
+    pub fn blob_writer(&self, media: &str) -> Result<BlobWriter> {
+        self.inner.writable()?;
+        BlobWriter::new(self.inner.disk.clone(), !crate::media::is_compressed_media(media))
+    }
+
+    /// Reads a body in order, wherever it is.
+    pub fn open_body<'a>(&self, body: &'a Body) -> Result<Box<dyn Read + Send + 'a>> {
+        Ok(match body {
+            Body::Bytes(bytes, _) => Box::new(&bytes[..]),
+            Body::Blob { digests, .. } => Box::new(self.open_blob(&digests.sha256)?),
+        })
+    }
+
+    /// A large body, to be read from any offset.
+    pub fn open_blob(&self, digest: &herodotus_base::Sha256) -> Result<BlobReader> {
+        BlobReader::open(&*self.inner.disk, digest)
+    }
+
+    /// Reads a capture, whole and checked. `None`: it is not here, or was removed.
+    pub fn read(&self, id: &EntryKey) -> Result<Option<Capture>> {
+        let key = id.encode();
+        {
+            let pending = lock(&self.inner.pending);
+            for batch in [Some(&pending.active), pending.sealing.as_deref()].into_iter().flatten() {
+                match (batch.state(&key), batch.capture(&key)) {
+                    (Some(true), _) => return Ok(None),
+                    (_, Some(capture)) => return Ok(Some(Capture::clone(capture))),
+                    _ => {}
+                }
+            }
+        }
+        let mut before = None;
+        loop {
+            let Some(entry) = self.inner.reader.entry(id)?.filter(|e| !e.removed) else { return Ok(None) };
+            let Some(place) = entry.place else { return Ok(None) };
+            match self.inner.reader.capture(id, place) {
+                // A compaction may have moved it between the two look-ups.
+                Err(Error::Damaged(_)) if before != Some(place) => before = Some(place),
+                other => return other.map(Some),
+            }
+        }
+    }
+
+    /// Entries with `from <= key < to` (SURT keys), by key and time, or backwards. Removed ones are left out.
+    pub fn scan(&self, from: &str, to: &str, backwards: bool) -> Scan<'_> {
+        self.scan_raw(from.as_bytes().to_vec(), to.as_bytes().to_vec(), backwards)
+    }
+
+    /// All entries.
+    pub fn scan_all(&self) -> Scan<'_> {
+        self.scan_raw(Vec::new(), vec![0xff; 4], false)
+    }
+
+    /// All versions of one key, oldest first, or newest first.
+    pub fn versions(&self, key: &str, backwards: bool) -> Scan<'_> {
+        let (from, to) = EntryKey::range_of(key);
+        self.scan_raw(from, to, backwards)
+    }
+
+    /// The newest capture of a key that is not newer than a time, without looking at the others.
+    pub fn newest_not_after(&self, key: &str, time: Timestamp) -> Result<Option<Entry>> {
+        let (from, _) = EntryKey::range_of(key);
+        let mut to = EntryKey::up_to(key, time);
+        to.extend_from_slice(&[0xff; 9]);
+        self.scan_raw(from, to, true).find(|e| e.as_ref().map_or(true, Entry::is_capture)).transpose()
+    }
+
+    /// The oldest capture of a key that is newer than a time.
+    pub fn oldest_after(&self, key: &str, time: Timestamp) -> Result<Option<Entry>> {
+        let (_, to) = EntryKey::range_of(key);
+        let mut from = EntryKey::up_to(key, time);
+        from.extend_from_slice(&[0xff; 9]);
+        self.scan_raw(from, to, false).find(|e| e.as_ref().map_or(true, Entry::is_capture)).transpose()
+    }
+
+    /// How many captures of a key there are, without looking at them.
+    pub fn count(&self, key: &str) -> Result<u64> {
+        let pending = lock(&self.inner.pending);
+        let batches = [Some(&pending.active), pending.sealing.as_deref()];
+        let waiting: u64 = batches.into_iter().flatten().map(|b| b.count(key)).sum();
+        Ok(waiting + count_of(self.inner.engine.get(Table::Urls, key.as_bytes())?))
+    }
+
+    /// Totals of what lies in packs.
+    pub fn totals(&self) -> Result<Totals> {
+        directory::totals(&*self.inner.engine)
+    }
+
+    fn scan_raw(&self, from: Vec<u8>, to: Vec<u8>, backwards: bool) -> Scan<'_> {
+        // The batches first, then the index: an entry on its way may be seen twice, and then counts once.
+        let (waiting, removed) = {
+            let pending = lock(&self.inner.pending);
+            let batches = [Some(&pending.active), pending.sealing.as_deref()];
+            let mut waiting = std::collections::BTreeMap::new();
+            let mut removed = std::collections::HashSet::new();
+            for batch in batches.into_iter().flatten() {
+                batch.collect(&from, &to, &mut waiting, &mut removed);
+            }
+            (waiting, removed)
+        };
+        let waiting: Vec<_> = waiting.into_iter().collect();
+        let waiting: Box<dyn Iterator<Item = _> + Send> =
+            if backwards { Box::new(waiting.into_iter().rev()) } else { Box::new(waiting.into_iter()) };
+        let stored = self.inner.engine.range(Table::Captures, &from, &to, backwards);
+        Scan { stored: stored.peekable(), waiting: waiting.peekable(), removed, backwards }
+    }
+}
+
+impl Inner {
+    pub(crate) fn writable(&self) -> Result<()> {
+        self.poison.get().map_or(Ok(()), |why| Err(Error::Poisoned(why.clone())))
+    }
+
+    /// From now on, no more writes.
+    pub(crate) fn poison(&self, error: Error) -> Error {
+        let _ = self.poison.set(error.to_string());
+        // Whoever waits for a write to finish must learn that it will not.
+        self.changed.notify_all();
+        error
+    }
+
+    fn wait<'a>(&self, pending: MutexGuard<'a, Pending>) -> MutexGuard<'a, Pending> {
+        self.changed.wait(pending).unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    fn seal_batch(&self, batch: &Batch, journal: Journal) {
+        let result = self.write_batch(batch).and_then(|()| journal.remove());
+        if let Err(error) = result {
+            // The batch stays readable in memory, and its journal on disk.
+            self.poison(error);
+        } else {
+            lock(&self.pending).sealing = None;
+        }
+        let _pending = lock(&self.pending);
+        self.changed.notify_all();
+    }
+
+    fn write_batch(&self, batch: &Batch) -> Result<()> {
+        let mut writer = lock(&self.writer);
+        writer.begin(false)?;
+        let mut sealer = Sealer::new(&self.reader, &*self.engine, &mut writer);
+        for (key, capture) in batch.captures() {
+            let id = EntryKey::decode(key).ok_or_else(|| Error::Damaged("a batch lost its keys".into()))?;
+            sealer.capture(&id, capture)?;
+        }
+        for op in batch.other_ops() {
+            sealer.op(op);
+        }
+        self.finish(sealer)
+    }
+
+    /// Ends a seal and tells the index.
+    pub(crate) fn finish(&self, sealer: Sealer<'_>) -> Result<()> {
+        let number = sealer.pack();
+        let (ops, end) = sealer.finish()?;
+        directory::apply(&*self.engine, number, end, &ops)
+    }
+}
+
+/// What cannot be stored is refused before anything changes.
+fn check(capture: &Capture) -> Result<()> {
+    let refuse = |what: String| Err(Error::Refused(what));
+    if capture.url.len() > URL_BYTES_MAX {
+        return refuse(format!("a URL of {} bytes; at most {URL_BYTES_MAX} are kept", capture.url.len()));
+    }
+    if capture.companions.len() > COMPANIONS_MAX {
+        return refuse(format!("{} records belong to one capture; at most {COMPANIONS_MAX} do", capture.companions.len()));
+    }
+    for record in std::iter::once(&capture.main).chain(&capture.companions) {
+        if record.head.len() > HTTP_HEAD_BYTES_MAX {
+            return refuse(format!("an HTTP head of {} bytes; at most {HTTP_HEAD_BYTES_MAX} are kept", record.head.len()));
+        }
+        if let Body::Bytes(bytes, _) = &record.body
+            && bytes.len() > BODY_IN_MEMORY_BYTES_MAX
+        {
+            return refuse(format!("a body of {} bytes in memory: write it through a blob writer", bytes.len()));
+        }
+    }
+    let large = |body: &Body| matches!(body, Body::Blob { .. }) || body.len() > COMPANION_BYTES_MAX;
+    if capture.companions.iter().any(|c| large(&c.body)) {
+        return refuse(format!("a request or metadata record of more than {COMPANION_BYTES_MAX} bytes beside a capture"));
+    }
+    Ok(())
+}
+
+/// Tells the index what packs hold beyond what it knows, and cuts the unfinished end of the newest.
+fn recover_packs(
+    disk: &dyn Disk,
+    engine: &dyn Engine,
+    packs: &Packs,
+    recovery: &mut Recovery,
+) -> Result<Option<(u32, u64)>> {
+    let mut newest = None;
+    for (number, len) in packs.list()? {
+        let indexed = engine.get(Table::Meta, &pack_key(number))?;
+        let indexed = indexed.and_then(|v| Some(u64::from_be_bytes(v.try_into().ok()?))).unwrap_or(0);
+        if indexed > len {
+            let name = pack::name(number);
+            return Err(Error::Damaged(format!("{name} is {} bytes shorter than it was: it was changed from outside", indexed - len)));
+        }
+        let mut end = len;
+        if indexed < len {
+            let scan = pack::scan(disk, number, indexed)?;
+            for at in &scan.damaged {
+                recovery.damaged.push((pack::name(number), *at));
+            }
+            for seal in &scan.seals {
+                let puts = seal.ops.iter().filter(|op| matches!(op, Op::Put { .. })).count();
+                recovery.reindexed += puts as u64;
+                directory::apply(engine, number, seal.end, &seal.ops)?;
+            }
+            if scan.torn_bytes > 0 {
+                recovery.cut.push((pack::name(number), scan.torn_bytes));
+                end = len - scan.torn_bytes;
+                if end == 0 {
+                    disk.remove(&pack::name(number)).map_err(Error::disk("removing an empty pack"))?;
+                    disk.sync_dir(pack::FOLDER).map_err(Error::disk("removing an empty pack"))?;
+                    continue;
+                }
+                pack::cut(disk, number, scan.torn_bytes)?;
+            }
+        }
+        newest = Some((number, end));
+    }
+    Ok(newest)
+}
+
+/// Entries in order, from the index and from what is on its way there.
+#[allow(missing_debug_implementations)]
+pub struct Scan<'a> {
+    stored: std::iter::Peekable<crate::index::Pairs<'a>>,
+    waiting: std::iter::Peekable<Box<dyn Iterator<Item = (Vec<u8>, Entry)> + Send>>,
+    removed: std::collections::HashSet<Vec<u8>>,
+    backwards: bool,
+}
+
+impl Scan<'_> {
+    fn next_any(&mut self) -> Option<Result<(Vec<u8>, Entry)>> {
+        let order = match (self.stored.peek(), self.waiting.peek()) {
+            (None, None) => return None,
+            (Some(Err(_)), _) | (Some(_), None) => std::cmp::Ordering::Less,
+            (None, Some(_)) => std::cmp::Ordering::Greater,
+            (Some(Ok((a, _))), Some((b, _))) if self.backwards => b.cmp(a),
+            (Some(Ok((a, _))), Some((b, _))) => a.cmp(b),
+        };
+        if order == std::cmp::Ordering::Equal {
+            self.waiting.next();
+        }
+        if order == std::cmp::Ordering::Greater {
+            return self.waiting.next().map(Ok);
+        }
+        let (key, value) = match self.stored.next()? {
+            Ok(pair) => pair,
+            Err(e) => return Some(Err(e)),
+        };
+        let id = EntryKey::decode(&key).ok_or_else(|| Error::Damaged("a key in the index cannot be read".into()));
+        Some(id.and_then(|id| crate::read::decode_entry(id, &value)).map(|entry| (key, entry)))
+    }
+}
+
+impl Iterator for Scan<'_> {
+    type Item = Result<Entry>;
+
+    fn next(&mut self) -> Option<Result<Entry>> {
+        loop {
+            match self.next_any()? {
+                Ok((key, entry)) if entry.removed || self.removed.contains(&key) => {}
+                other => return Some(other.map(|(_, entry)| entry)),
+            }
+        }
+    }
+}

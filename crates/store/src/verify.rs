@@ -1,0 +1,97 @@
+//! Verify: reads everything, checks every digest, and says exactly which captures are damaged and which others cannot be
+//! read because of them.
+
+use crate::Store;
+use crate::capture::Body;
+use crate::error::{Error, Result};
+use crate::index::{Entry, EntryKey};
+use std::io::Read;
+
+/// What [`Store::verify`] found.
+#[derive(Clone, Debug, Default)]
+pub struct Verified {
+    pub captures: u64,
+    /// Bytes of bodies that were read and found right.
+    pub bytes: u64,
+    pub damaged: Vec<Damage>,
+}
+
+/// A capture that cannot be given back as it came.
+#[derive(Clone, Debug)]
+pub struct Damage {
+    pub entry: Entry,
+    pub reason: String,
+    /// The damaged capture that this one was stored against, if its own bytes are whole.
+    pub because_of: Option<EntryKey>,
+}
+
+impl Store {
+    /// Reads every capture. `progress` is told of each, with the total expected.
+    pub fn verify(&self, mut progress: impl FnMut(u64, u64)) -> Result<Verified> {
+        self.seal_if_possible()?;
+        let totals = self.totals()?;
+        let expected = totals.captures + totals.other_records;
+        let mut found = Verified::default();
+        for entry in self.scan_all() {
+            let entry = entry?;
+            match self.check(&entry) {
+                Ok(bytes) => found.bytes += bytes,
+                Err(error @ (Error::Damaged(_) | Error::Disk { .. })) => {
+                    let because_of = self.root_of_damage(&entry.id);
+                    found.damaged.push(Damage { entry, reason: error.to_string(), because_of });
+                }
+                Err(other) => return Err(other),
+            }
+            found.captures += 1;
+            progress(found.captures, expected.max(found.captures));
+        }
+        Ok(found)
+    }
+
+    /// A poisoned store can still be verified: what is pending is in memory and not at stake.
+    fn seal_if_possible(&self) -> Result<()> {
+        if self.poisoned().is_some() { Ok(()) } else { self.seal() }
+    }
+
+    fn check(&self, entry: &Entry) -> Result<u64> {
+        let capture = self.read(&entry.id)?.ok_or_else(|| Error::Damaged("it is in the index but nowhere else".into()))?;
+        if let Body::Blob { digests, len } = &capture.main.body {
+            let mut reader = self.open_blob(&digests.sha256)?;
+            let mut digester = herodotus_base::Digester::new();
+            let mut buffer = vec![0; 256 * 1024];
+            let mut read = 0;
+            loop {
+                let n = reader.read(&mut buffer).map_err(|e| Error::Damaged(e.to_string()))?;
+                if n == 0 {
+                    break;
+                }
+                digester.update(&buffer[..n]);
+                read += n as u64;
+            }
+            if digester.finish() != *digests || read != *len {
+                return Err(Error::Damaged("the large body fails its digest".into()));
+            }
+        }
+        Ok(capture.main.body.len())
+    }
+
+    /// Follows what a capture was stored against to the first one that is itself unreadable.
+    fn root_of_damage(&self, id: &EntryKey) -> Option<EntryKey> {
+        let reader = &self.inner.reader;
+        let mut at = id.clone();
+        for _ in 0..=crate::limits::CHAIN_DEPTH_MAX {
+            let place = reader.entry(&at).ok()??.place?;
+            let next = match reader.base_of(place) {
+                // Its own block cannot be read: here it is.
+                Err(_) => return (at != *id).then_some(at),
+                Ok(Some(base)) => EntryKey { key: at.key.clone(), time: base.time, tag: base.tag },
+                Ok(None) => match reader.owner_of(&at, place) {
+                    Ok(Some(owner)) => owner,
+                    _ => return (at != *id).then_some(at),
+                },
+            };
+            at = next;
+        }
+        None
+    }
+}

@@ -110,13 +110,21 @@ impl Batch {
         })
     }
 
-    /// Removals and notes, in their order.
-    pub(crate) fn other_ops(&self) -> impl Iterator<Item = Op> {
-        self.acts.iter().filter_map(|act| match act {
-            Act::Store(_) => None,
-            Act::Remove(id) => Some(Op::Remove(id.clone())),
-            Act::Note(name, value) => Some(Op::Note(name.clone(), value.clone())),
-        })
+    /// Removals in their order, and the last note of each name.
+    pub(crate) fn other_ops(&self) -> Vec<Op> {
+        let mut ops = Vec::new();
+        let mut notes = BTreeMap::new();
+        for act in &self.acts {
+            match act {
+                Act::Store(_) => {}
+                Act::Remove(id) => ops.push(Op::Remove(id.clone())),
+                Act::Note(name, value) => {
+                    notes.insert(name, value);
+                }
+            }
+        }
+        ops.extend(notes.into_iter().map(|(name, value)| Op::Note(name.clone(), value.clone())));
+        ops
     }
 
     pub(crate) fn unjournaled(&self) -> Vec<Act> {

@@ -187,6 +187,11 @@ impl Store {
         self.inner.engine.get(Table::Meta, &note_key(name))
     }
 
+    /// The value as a crash would leave it: what lies in packs.
+    pub fn noted_durably(&self, name: &str) -> Result<Option<Vec<u8>>> {
+        self.inner.engine.get(Table::Meta, &note_key(name))
+    }
+
     fn act(&self, act: Act) -> Result<Appended> {
         self.inner.writable()?;
         let id = match &act {
@@ -342,20 +347,30 @@ impl Store {
         self.scan_raw(from, to, backwards)
     }
 
-    /// The newest capture of a key that is not newer than a time, without looking at the others.
-    pub fn newest_not_after(&self, key: &str, time: Timestamp) -> Result<Option<Entry>> {
+    /// Versions of a key up to a time, newest first.
+    pub fn versions_until(&self, key: &str, time: Timestamp) -> Scan<'_> {
         let (from, _) = EntryKey::range_of(key);
         let mut to = EntryKey::up_to(key, time);
         to.extend_from_slice(&[0xff; 9]);
-        self.scan_raw(from, to, true).find(|e| e.as_ref().map_or(true, Entry::is_capture)).transpose()
+        self.scan_raw(from, to, true)
+    }
+
+    /// Versions of a key after a time, oldest first.
+    pub fn versions_after(&self, key: &str, time: Timestamp) -> Scan<'_> {
+        let (_, to) = EntryKey::range_of(key);
+        let mut from = EntryKey::up_to(key, time);
+        from.extend_from_slice(&[0xff; 9]);
+        self.scan_raw(from, to, false)
+    }
+
+    /// The newest capture of a key that is not newer than a time, without looking at the others.
+    pub fn newest_not_after(&self, key: &str, time: Timestamp) -> Result<Option<Entry>> {
+        self.versions_until(key, time).find(|e| e.as_ref().map_or(true, Entry::is_capture)).transpose()
     }
 
     /// The oldest capture of a key that is newer than a time.
     pub fn oldest_after(&self, key: &str, time: Timestamp) -> Result<Option<Entry>> {
-        let (_, to) = EntryKey::range_of(key);
-        let mut from = EntryKey::up_to(key, time);
-        from.extend_from_slice(&[0xff; 9]);
-        self.scan_raw(from, to, false).find(|e| e.as_ref().map_or(true, Entry::is_capture)).transpose()
+        self.versions_after(key, time).find(|e| e.as_ref().map_or(true, Entry::is_capture)).transpose()
     }
 
     /// How many captures of a key there are, without looking at them.

@@ -139,7 +139,9 @@ pub(crate) fn block_end(bytes: &[u8], from: usize) -> Result<usize, usize> {
         match bytes.get(next..) {
             Some([b'\n', ..]) => return Ok(next + 1),
             Some([b'\r', b'\n', ..]) => return Ok(next + 2),
-            Some([] | [b'\r']) => return Err(next - 1),
+            // Files that went through Windows as text.
+            Some([b'\r', b'\r', b'\n', ..]) => return Ok(next + 3),
+            Some([] | [b'\r'] | [b'\r', b'\r']) => return Err(next - 1),
             _ => at = next,
         }
     }
@@ -184,7 +186,7 @@ fn unbracketed(value: &str) -> &str {
     value.strip_prefix('<').and_then(|v| v.strip_suffix('>')).unwrap_or(value)
 }
 
-/// Lines without their ends, be those CRLF or LF.
+/// Lines without their ends, be those CRLF, LF or CRCRLF.
 struct Lines<'a>(&'a [u8]);
 
 impl<'a> Iterator for Lines<'a> {
@@ -199,6 +201,7 @@ impl<'a> Iterator for Lines<'a> {
             None => (self.0, &[][..]),
         };
         self.0 = rest;
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
         Some(line.strip_suffix(b"\r").unwrap_or(line))
     }
 }
@@ -237,7 +240,9 @@ mod tests {
 
     #[test]
     fn a_block_end_is_found_in_pieces() {
-        for block in [&b"WARC/1.0\r\nA: b\r\n\r\n"[..], b"WARC/1.0\nA: b\n\n", b"WARC/1.0\nA: b\n\r\n"] {
+        for block in
+            [&b"WARC/1.0\r\nA: b\r\n\r\n"[..], b"WARC/1.0\nA: b\n\n", b"WARC/1.0\nA: b\n\r\n", b"WARC/1.0\r\r\n\r\r\n"]
+        {
             let mut from = 0;
             for upto in 0..block.len() {
                 from = block_end(&block[..upto], from).unwrap_err();

@@ -1,4 +1,5 @@
 //! Every container the field uses, whole: all records come out, in order, with nothing skipped.
+#![allow(clippy::unwrap_used, reason = "a test may fail")]
 
 mod common;
 
@@ -170,6 +171,42 @@ fn blocks_larger_than_any_buffer_stream_whole() {
             reader.resume(&place).unwrap();
             assert_eq!(drain(&mut reader).numbers(), [1]);
         }
+    }
+}
+
+#[test]
+fn a_block_of_192_kib_comes_in_one_piece_from_any_container() {
+    let block = |n: usize| [body(n), vec![b'x'; 20_000 + n * 7001]].concat();
+    let all: Vec<Vec<u8>> = (0..24).map(|n| record_with(n, &block(n), |h| h)).collect();
+    for bytes in [
+        concat(all.clone()),
+        gzip(&concat(all.clone())),
+        concat(all.iter().map(|r| gzip(r))),
+        concat(all.iter().map(|r| zstd(r))),
+        zip(&[("archive/a.warc", &concat(all.clone()), true)]),
+    ] {
+        let fixture = Fixture::new(&bytes);
+        let mut reader = fixture.open();
+        for n in 0..24 {
+            let Some(Item::Record(mut record)) = reader.next().unwrap() else { panic!() };
+            assert!(record.block.fill_buf().unwrap() == block(n), "{n}");
+        }
+    }
+}
+
+#[test]
+fn a_large_last_record_without_line_ends_is_whole_read_or_not() {
+    let big = record_with(0, &vec![b'x'; 900_000], |h| h);
+    for bytes in [
+        big[..big.len() - 4].to_vec(),
+        gzip(&big[..big.len() - 4]),
+        zip(&[("archive/a.warc", &big[..big.len() - 4], true)]),
+    ] {
+        let fixture = Fixture::new(&bytes);
+        assert_eq!(drain(&mut fixture.open()).whole.len(), 1);
+        let mut reader = fixture.open();
+        assert!(matches!(reader.next().unwrap(), Some(Item::Record(_))));
+        assert!(reader.next().unwrap().is_none());
     }
 }
 

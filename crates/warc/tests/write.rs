@@ -2,6 +2,7 @@
 //!
 //! The golden files also pass `warcio check`, `warcio index` and `wacz validate -f`; run those after making them anew with
 //! `BLESS=1 cargo test -p herodotus-warc --test write`.
+#![allow(clippy::unwrap_used, reason = "a test may fail")]
 
 mod common;
 
@@ -217,6 +218,32 @@ fn a_wacz_is_read_back_and_its_lists_are_true() {
     assert_eq!(index.lines().count(), 5);
     assert_eq!(zip.by_name("archive/data.warc.gz").unwrap().compression(), zip::CompressionMethod::Stored);
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "nothing is left beside it");
+}
+
+#[test]
+#[ignore = "writes 4.5 GB; run it after changes to the ZIP side"]
+fn a_wacz_beyond_4_gib_is_read_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("out.wacz");
+    let mut wacz = WaczWriter::create(&path, about()).unwrap();
+    let mut state = 1_u64;
+    let block: Vec<u8> = std::iter::repeat_with(|| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 56) as u8
+    })
+    .take(64 << 20)
+    .collect();
+    for n in 0..70 {
+        let span = wacz.write("WARC/1.1", &fields(n), &mut &block[..], block.len() as u64).unwrap();
+        wacz.index(&CdxLine { key: format!("example,a)/{n:02}"), ..cdx(n, span) }).unwrap();
+    }
+    wacz.finish().unwrap();
+    let mut reader = Reader::open(&path, ReadLimits::default()).unwrap();
+    assert!(reader.bytes_total() > 4 << 30);
+    assert_eq!(drain(&mut reader).whole.len(), 70);
+    if let Some(keep) = std::env::var_os("KEEP") {
+        std::fs::copy(&path, keep).unwrap();
+    }
 }
 
 #[test]

@@ -1,1 +1,10 @@
-//! The field's formats, in and out.
+//! The field's formats, in and out: WARC, WACZ and ARC files become captures, captures become WARC, WACZ and CDXJ files.
+
+mod assemble;
+mod export;
+mod header;
+mod import;
+mod revisit;
+
+pub use export::{ExportReport, Format, Selection, export};
+pub use import::{ImportOptions, ImportProgress, ImportReport, import};

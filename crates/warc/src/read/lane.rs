@@ -192,14 +192,16 @@ impl Lane {
 
     /// Makes bytes of the block ready and says how many may be handed out.
     fn prepare(&mut self, current: &mut Current) -> io::Result<usize> {
-        if current.wrong.is_none() && current.left > 0 {
-            match self.stream.ensure(1) {
+        let left = usize::try_from(current.left).unwrap_or(usize::MAX);
+        if current.wrong.is_none() && left > 0 {
+            // All of it at once where it fits: callers have a way for blocks in one piece.
+            let want = if left <= self.stream.capacity() * 3 / 4 { left } else { 1 };
+            match self.stream.ensure(want) {
                 Err(fault) => current.wrong = Some(self.stream_wrong(fault)),
-                Ok(()) if self.stream.window().is_empty() => current.wrong = Some(too_short(current)),
+                Ok(()) if self.stream.window().len() < want => current.wrong = Some(too_short(current)),
                 Ok(()) => {}
             }
         }
-        let left = usize::try_from(current.left).unwrap_or(usize::MAX);
         let have = self.stream.window().len();
         if current.wrong.is_none() && !current.checked && have >= left {
             if left.saturating_add(self.tail_bytes()) > self.stream.capacity() {
@@ -262,9 +264,10 @@ impl Lane {
         let tail = self.stream.window().get(left..).unwrap_or_default();
         let ends = tail.iter().take_while(|b| matches!(b, b'\r' | b'\n')).count();
         let follows = &tail[ends..];
-        if follows.starts_with(b"WARC/") || self.stream.ended() && tail.iter().all(is_padding) {
-            Tail::Boundary
-        } else if self.with_arc && arc_line(follows).is_some_and(arc::is_line) {
+        if follows.starts_with(b"WARC/")
+            || self.stream.ended() && tail.iter().all(is_padding)
+            || self.with_arc && arc_line(follows).is_some_and(arc::is_line)
+        {
             Tail::Boundary
         } else if tail.starts_with(b"\r\n\r\n") || tail.starts_with(b"\n\n") || self.with_arc && ends > 0 {
             Tail::Strange
@@ -359,10 +362,7 @@ impl Lane {
                 return Err(e);
             }
             Fault::Limit(why) => match self.stream.skip_member() {
-                Ok(()) => {
-                    self.stream.leave();
-                    return Ok(());
-                }
+                Ok(()) => return Ok(()),
                 Err(Fault::Disk(e)) => return Err(e),
                 Err(_) => Fault::damage(why),
             },
@@ -470,6 +470,8 @@ impl Lane {
         } else {
             None
         };
+        // A file is of one kind.
+        self.with_arc = false;
         match problem {
             None => Ok(self.admit(header, len, end)),
             Some(reason) => Ok(self.refuse(reason, len, end)),

@@ -59,7 +59,7 @@ pub struct Record<'a> {
 
 /// Streams a record's block. Read to its end without an error, it is whole: checksums matched and a record boundary
 /// followed. Otherwise its last byte is never given out, and the error's kind is `InvalidData` or `UnexpectedEof`; any
-/// other kind is the disk's. Dropped early, the rest is skipped. A block of up to 200 KiB is in `fill_buf` whole.
+/// other kind is the disk's. Dropped early, the rest is skipped. The first `fill_buf` of a block of up to 192 KiB is all of it.
 pub struct Block<'a> {
     lane: Option<&'a mut Lane>,
 }

@@ -8,7 +8,7 @@
 use super::gzip::Gunzip;
 use super::scan::Effort;
 use super::source::Source;
-use super::zst::Unzstd;
+use super::zst::{self, Unzstd};
 use crate::ReadLimits;
 use crate::limits::DECODED_BYTES;
 use std::io;
@@ -157,8 +157,9 @@ impl Stream {
                 // A plain file is one member wherever reading starts, so that decoded offsets are the file's.
                 self.out_at = self.source.offset();
                 self.member_at = 0;
-                self.inside = !self.source.fill()?.is_empty();
-                return Ok(self.inside);
+                self.inside = true;
+                self.ended = self.source.fill()?.is_empty();
+                return Ok(!self.ended);
             }
             Codec::Gzip(gunzip) => gunzip.begin(&mut self.source)?,
             Codec::Zstd(unzstd) => unzstd.begin(&mut self.source)?,
@@ -272,12 +273,20 @@ impl Stream {
         Ok(())
     }
 
-    /// Goes to the member's end without regard to limits: what a bomb expands to is dropped as it comes.
+    /// Leaves the member for the one after it, without regard to limits. A zstd frame says where it ends; what a gzip bomb
+    /// expands to has to be inflated and is dropped as it comes.
     pub(crate) fn skip_member(&mut self) -> Result<(), Fault> {
-        let expansion_free = std::mem::replace(&mut self.expansion_free, u64::MAX);
-        let result = self.discard(u64::MAX);
-        self.expansion_free = expansion_free;
-        result
+        if matches!(self.codec, Codec::Zstd(_)) {
+            self.source.seek(self.member_at)?;
+            zst::skip_frame(&mut self.source)?;
+        } else {
+            let expansion_free = std::mem::replace(&mut self.expansion_free, u64::MAX);
+            let result = self.discard(u64::MAX);
+            self.expansion_free = expansion_free;
+            result?;
+        }
+        self.leave();
+        Ok(())
     }
 
     /// The next offset, from `from` on, at which a member starts that holds a record.

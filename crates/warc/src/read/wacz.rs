@@ -80,11 +80,32 @@ pub(crate) fn list(file: &File, path: &Path, limits: &ReadLimits) -> Result<Vec<
         let deflated = (method == CompressionMethod::Deflated).then(|| entry.crc32());
         entries.push(Entry { name: Some(shown_path(&name)), start, len, deflated, refused });
     }
+    refuse_shared(&mut entries);
+    if zip.has_duplicate_names() {
+        let refused = Some("Two members of the ZIP have the same name: one of them is not read".to_owned());
+        entries.push(Entry { name: None, start: 0, len: 0, deflated: None, refused });
+    }
     if entries.is_empty() {
         let why = "it is a ZIP file without any WARC file under archive/".to_owned();
         return Err(Error::NotAnArchive { path: path.to_owned(), why });
     }
     Ok(entries)
+}
+
+/// Entries that lie on top of each other expand the same bytes many times (Fifield, "A better zip bomb").
+fn refuse_shared(entries: &mut [Entry]) {
+    let mut order: Vec<usize> = (0..entries.len()).filter(|index| entries[*index].refused.is_none()).collect();
+    order.sort_by_key(|index| entries[*index].start);
+    let mut taken_upto = 0;
+    for index in order {
+        let entry = &mut entries[index];
+        if entry.start < taken_upto {
+            entry.refused = Some("It shares its bytes with another member: the file was made to do harm".to_owned());
+            entry.len = 0;
+        } else {
+            taken_upto = entry.start + entry.len;
+        }
+    }
 }
 
 /// Whether a path would lead out of a directory on any system.

@@ -116,6 +116,29 @@ pub(crate) fn find_in(bytes: &[u8]) -> Option<usize> {
     memchr::memmem::find_iter(bytes, &MAGIC).find(|at| starts_record(&mut probe, &bytes[*at..]))
 }
 
+/// Goes from the start of a frame to its end by the lengths of its blocks, decoding none of them (RFC 8878, 3.1.1).
+pub(crate) fn skip_frame(source: &mut Source) -> Result<(), Fault> {
+    let cut = || Fault::cut("the file ends in the middle of a zstd frame");
+    let descriptor = *source.peek(5)?.get(4).ok_or_else(cut)?;
+    let single_segment = descriptor & 0x20 != 0;
+    let window = u64::from(!single_segment);
+    let dictionary_id = [0, 1, 2, 4][usize::from(descriptor & 3)];
+    let content_size = [u64::from(single_segment), 2, 4, 8][usize::from(descriptor >> 6)];
+    let mut at = source.offset() + 5 + window + dictionary_id + content_size;
+    loop {
+        source.seek(at)?;
+        let Some(&[a, b, c]) = source.peek(3)?.first_chunk::<3>() else { return Err(cut()) };
+        let header = u32::from_le_bytes([a, b, c, 0]);
+        // A block of type 1 is one byte, repeated.
+        at += 3 + if header >> 1 & 3 == 1 { 1 } else { u64::from(header >> 3) };
+        if header & 1 == 1 {
+            break;
+        }
+    }
+    source.seek(at + if descriptor & 4 != 0 { 4 } else { 0 })?;
+    Ok(())
+}
+
 fn make_decoder(dictionary: &[u8], window_log_max: u32) -> Result<Decoder<'static>, Fault> {
     let mut decoder = Decoder::with_dictionary(dictionary)
         .map_err(|e| Fault::damage(format!("the zstd dictionary in this file cannot be used ({e})")))?;

@@ -27,26 +27,16 @@ pub struct CdxLine {
 impl CdxLine {
     /// What lines are sorted by.
     pub fn sort_key(&self) -> String {
-        format!("{} {}", self.key, self.time.digits14())
+        // A key is one word, whatever the caller made of a URL.
+        let key = self.key.replace(' ', "%20").replace('\n', "%0A").replace('\r', "%0D");
+        format!("{key} {}", self.time.digits14())
     }
 }
 
 /// The line, without its line end.
 impl fmt::Display for CdxLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // A key is one word, whatever the caller made of a URL.
-        for c in self.key.chars() {
-            f.write_str(match c {
-                ' ' => "%20",
-                '\n' => "%0A",
-                '\r' => "%0D",
-                c => {
-                    f.write_char(c)?;
-                    continue;
-                }
-            })?;
-        }
-        write!(f, " {} {{", self.time.digits14())?;
+        write!(f, "{} {{", self.sort_key())?;
         let status = self.status.map(|status| status.to_string());
         let (length, offset) = (self.length.to_string(), self.offset.to_string());
         let fields = [

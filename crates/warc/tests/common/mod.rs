@@ -198,3 +198,46 @@ pub fn positions(fixture: &Fixture) -> Vec<(Position, Vec<String>)> {
     }
     places.into_iter().enumerate().map(|(i, place)| (place, urls[i..].to_vec())).collect()
 }
+
+/// For cases that differ in what they say, but must say something.
+pub const ANYTHING: &str = "*";
+
+/// Reads a broken file: which records are whole, and a part of what is said. Checks besides that nothing is told twice or
+/// never, and that reading goes on from every position.
+#[track_caller]
+pub fn case(bytes: &[u8], whole: &[usize], says: &str) -> Outcome {
+    let fixture = Fixture::new(bytes);
+    let outcome = drain(&mut fixture.open());
+    assert_eq!(outcome.numbers(), whole, "{outcome:?}");
+    let told = outcome.failed.len() + outcome.skips.len();
+    if says == ANYTHING {
+        assert_ne!(told, 0, "{outcome:?}");
+    } else if says.is_empty() {
+        assert_eq!(told, 0, "{outcome:?}");
+    } else {
+        assert!(outcome.reasons().contains(says), "`{}` does not say `{says}`", outcome.reasons());
+    }
+    for skip in &outcome.skips {
+        assert!(skip.offset <= bytes.len() as u64, "{skip:?}");
+        assert!(skip.reason.chars().count() < 200 && !skip.reason.contains(['\n', '\0']), "{skip:?}");
+    }
+    // Nobody reading the blocks must change nothing but who is told.
+    let mut reader = fixture.open();
+    let (mut records, mut skips) = (0, 0);
+    while let Some(item) = reader.next().unwrap() {
+        match item {
+            Item::Record(_) => records += 1,
+            Item::Skipped(_) => skips += 1,
+        }
+    }
+    assert_eq!(records, outcome.whole.len() + outcome.failed.len(), "dropped unread");
+    assert_eq!(skips, told, "each damage is told once, read or not");
+    // Going on from any position gives the same records again.
+    for (place, rest) in positions(&fixture) {
+        let mut reader = fixture.open();
+        reader.resume(&place).unwrap();
+        let again = drain(&mut reader);
+        assert_eq!(again.whole.len() + again.failed.len(), rest.len(), "from {place}: {again:?}");
+    }
+    outcome
+}

@@ -1,0 +1,124 @@
+//! `diff`: what changed.
+
+use super::{end_time, full_url, not_found, resolved, version_at};
+use crate::Session;
+use crate::show::json_line;
+use anyhow::{Result, bail};
+use clap::Args;
+use herodotus_base::Timestamp;
+use herodotus_page::{ResponseHead, readable_lines, title};
+use herodotus_store::coding::plain_body;
+use herodotus_store::{Body, Entry, Store, key_of};
+use serde_json::json;
+use similar::{ChangeTag, TextDiff};
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
+
+/// Show what changed between two versions of a page, as a person would read it.
+///
+/// Without times, the last two versions that differ are compared. Like `diff`, the exit code is 1 if there is a difference.
+#[derive(Debug, Args)]
+pub(crate) struct Diff {
+    url: String,
+
+    /// The older version: the one current at this time [default: the one before the newer]
+    #[arg(long, value_name = "TIME", value_parser = end_time)]
+    from: Option<Timestamp>,
+
+    /// The newer version: the one current at this time [default: the newest]
+    #[arg(long, value_name = "TIME", value_parser = end_time)]
+    to: Option<Timestamp>,
+
+    /// Unchanged lines to show around each change
+    #[arg(short = 'U', long, value_name = "N", default_value_t = 2)]
+    context: usize,
+}
+
+impl Diff {
+    pub(crate) fn run(self, session: &Session) -> Result<ExitCode> {
+        let store = session.open_existing()?;
+        let Some(newer) = version_at(&store, &self.url, self.to)? else { return Err(not_found(&store, &self.url)) };
+        let older = match self.from {
+            Some(at) => version_at(&store, &self.url, Some(at))?,
+            None => before_that_differs(&store, &self.url, &newer)?,
+        };
+        let Some(older) = older else {
+            bail!("{} has no earlier version that differs from the one of {}", self.url, newer.id.time);
+        };
+        let (a, b) = (lines(&store, &older)?, lines(&store, &newer)?);
+        let (a_text, b_text): (Vec<&str>, Vec<&str>) =
+            (a.iter().map(String::as_str).collect(), b.iter().map(String::as_str).collect());
+        let diff = TextDiff::configure().timeout(std::time::Duration::from_secs(10)).diff_slices(&a_text, &b_text);
+        let changes = diff.iter_all_changes().filter(|c| c.tag() != ChangeTag::Equal).count();
+        if session.json {
+            let changes: Vec<_> = diff
+                .iter_all_changes()
+                .filter(|c| c.tag() != ChangeTag::Equal)
+                .map(|c| json!({ "change": if c.tag() == ChangeTag::Insert { "added" } else { "removed" }, "line": c.value() }))
+                .collect();
+            let side = |e: &Entry| json!({ "time": e.id.time.rfc3339(), "status": e.status, "length": e.len });
+            json_line(&json!({ "url": newer.url, "from": side(&older), "to": side(&newer), "changes": changes }))?;
+        } else {
+            self.print(&older, &newer, &diff, changes)?;
+        }
+        store.close()?;
+        Ok(if changes == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    }
+
+    fn print(&self, older: &Entry, newer: &Entry, diff: &TextDiff<'_, '_, str>, changes: usize) -> Result<()> {
+        let mut out = std::io::stdout().lock();
+        let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+        let paint = |code: &str, text: &str| if colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() };
+        writeln!(out, "{}", paint("1", &newer.url))?;
+        writeln!(out, "{}", paint("31", &format!("- {}", older.id.time)))?;
+        writeln!(out, "{}", paint("32", &format!("+ {}", newer.id.time)))?;
+        if changes == 0 {
+            writeln!(out, "no difference that a reader would see")?;
+        }
+        for group in diff.grouped_ops(self.context) {
+            writeln!(out, "{}", paint("2", "…"))?;
+            for op in &group {
+                for change in diff.iter_changes(op) {
+                    let line = match change.tag() {
+                        ChangeTag::Equal => format!("  {}", change.value()),
+                        ChangeTag::Delete => paint("31", &format!("- {}", change.value())),
+                        ChangeTag::Insert => paint("32", &format!("+ {}", change.value())),
+                    };
+                    writeln!(out, "{line}")?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The newest version before this one with another payload.
+fn before_that_differs(store: &Store, url: &str, newer: &Entry) -> Result<Option<Entry>> {
+    for entry in store.versions_until(&key_of(&full_url(url)), newer.id.time) {
+        let entry = entry?;
+        if entry.is_capture() && entry.id != newer.id && entry.sha1 != newer.sha1 {
+            return Ok(Some(entry));
+        }
+    }
+    Ok(None)
+}
+
+/// A version as lines that a person would read.
+fn lines(store: &Store, entry: &Entry) -> Result<Vec<String>> {
+    let capture = resolved(store, entry)?;
+    let Body::Bytes(bytes, _) = &capture.main.body else {
+        bail!("{} of {} is too large to compare ({} bytes)", entry.url, entry.id.time, entry.len);
+    };
+    let head = ResponseHead::parse(&capture.main.head);
+    let content_type = head.and_then(|h| h.header("content-type").map(|v| v.into_owned()));
+    let content_type = content_type.or_else(|| capture.media());
+    let body = plain_body(&capture.main.head, bytes);
+    let mut lines = Vec::new();
+    if entry.media.contains("html")
+        && let Some(title) = title(&herodotus_page::decode_text(&body, content_type.as_deref()))
+    {
+        lines.push(format!("title: {title}"));
+    }
+    lines.extend(readable_lines(&body, content_type.as_deref()));
+    Ok(lines)
+}

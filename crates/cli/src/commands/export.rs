@@ -1,0 +1,89 @@
+//! `export`: captures out.
+
+use super::{end_time, time};
+use crate::Session;
+use crate::show::{bytes, count, json_line, plural};
+use anyhow::{Context, Result};
+use clap::Args;
+use herodotus_base::Timestamp;
+use herodotus_store::archive::{Format, Selection, export};
+use serde_json::json;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Write captures to a file that other tools read.
+///
+/// The name decides the format: .warc, .warc.gz, .warc.zst, .wacz or .cdxj. HTTP messages come out exactly as they came in.
+/// A payload that stands in the file already is written as a revisit record, unless --full is given.
+#[derive(Debug, Args)]
+pub(crate) struct Export {
+    /// File to write
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+
+    /// Only URLs that begin with this
+    #[arg(long, value_name = "URL", conflicts_with = "host")]
+    prefix: Option<String>,
+
+    /// Only this host
+    #[arg(long, value_name = "HOST")]
+    host: Option<String>,
+
+    /// Only captures from this time on
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    from: Option<Timestamp>,
+
+    /// Only captures up to this time
+    #[arg(long, value_name = "TIME", value_parser = end_time)]
+    to: Option<Timestamp>,
+
+    /// Write every payload in full, also those that are the same
+    #[arg(long)]
+    full: bool,
+}
+
+impl Export {
+    pub(crate) fn run(self, session: &Session) -> Result<ExitCode> {
+        let format = Format::of_path(&self.output).with_context(|| {
+            format!(
+                "{}: the name must end in .warc, .warc.gz, .warc.zst, .wacz or .cdxj, so that the format is known",
+                self.output.display()
+            )
+        })?;
+        let store = session.open_existing()?;
+        let bar = crate::show::progress(store.totals()?.captures, "{msg} {wide_bar} {human_pos}/{human_len} · {eta}");
+        bar.set_message("exporting");
+        let selection =
+            Selection { prefix: self.prefix, host: self.host, from: self.from, to: self.to };
+        let report = export(&store, &selection, &self.output, format, self.full, |r| bar.set_position(r.captures));
+        bar.finish_and_clear();
+        let report = report?;
+        store.close()?;
+        if session.json {
+            json_line(&json!({
+                "file": self.output,
+                "captures": report.captures,
+                "records": report.records,
+                "revisits": report.revisits,
+                "bytes": report.bytes,
+                "damaged": report.damaged,
+            }))?;
+        } else {
+            println!(
+                "{}: {} in {} records ({} as revisits), {}",
+                self.output.display(),
+                plural(report.captures, "capture", "captures"),
+                count(report.records),
+                count(report.revisits),
+                bytes(report.bytes)
+            );
+            if report.damaged > 0 {
+                println!(
+                    "  {} could not be read and are missing: see `herodotus verify`",
+                    plural(report.damaged, "capture", "captures")
+                );
+            }
+        }
+        Ok(if report.damaged == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+}

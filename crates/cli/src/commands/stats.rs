@@ -1,0 +1,102 @@
+//! `stats`: how much is here.
+
+use crate::Session;
+use crate::show::{bytes, count, json_line};
+use anyhow::Result;
+use clap::Args;
+use herodotus_page::host_of_key;
+use serde_json::json;
+use std::process::ExitCode;
+
+/// Say how much is in the archive, and how small it is kept.
+#[derive(Debug, Args)]
+pub(crate) struct Stats {
+    /// Also count captures and bytes per host
+    #[arg(long)]
+    by_host: bool,
+}
+
+/// A host's part of the archive.
+#[derive(Default)]
+struct Host {
+    captures: u64,
+    urls: u64,
+    bytes_in: u64,
+}
+
+impl Stats {
+    pub(crate) fn run(self, session: &Session) -> Result<ExitCode> {
+        let store = session.open_existing()?;
+        let totals = store.totals()?;
+        let (on_disk, index) = (store.bytes_on_disk()?, store.index_bytes());
+        let mut hosts: Vec<(String, Host)> = Vec::new();
+        let mut last_key = String::new();
+        // Entries come in key order, so a host's stand together.
+        for entry in store.scan_all() {
+            let entry = entry?;
+            if !entry.is_capture() {
+                continue;
+            }
+            let name = host_name(host_of_key(&entry.id.key));
+            if hosts.last().is_none_or(|(last, _)| *last != name) {
+                hosts.push((name, Host::default()));
+            }
+            if let Some((_, host)) = hosts.last_mut() {
+                host.captures += 1;
+                host.urls += u64::from(entry.id.key != last_key);
+                host.bytes_in += entry.bytes_in;
+            }
+            last_key = entry.id.key;
+        }
+        let ratio = on_disk as f64 / totals.bytes_in.max(1) as f64;
+        if session.json {
+            let mut value = json!({
+                "captures": totals.captures,
+                "urls": totals.urls,
+                "hosts": hosts.len(),
+                "other_records": totals.other_records,
+                "shared": totals.shared,
+                "bytes_in": totals.bytes_in,
+                "bytes_on_disk": on_disk,
+                "index_bytes": index,
+                "ratio": ratio,
+            });
+            if self.by_host {
+                value["by_host"] = hosts
+                    .iter()
+                    .map(|(name, h)| json!({ "host": name, "captures": h.captures, "urls": h.urls, "bytes_in": h.bytes_in }))
+                    .collect();
+            }
+            json_line(&value)?;
+        } else {
+            println!("captures   {:>14}", count(totals.captures));
+            println!("urls       {:>14}", count(totals.urls));
+            println!("hosts      {:>14}", count(hosts.len() as u64));
+            println!("unchanged  {:>14}  captures whose body was here already", count(totals.shared));
+            println!("other      {:>14}  records about files and fetches", count(totals.other_records));
+            println!("bytes in   {:>14}", bytes(totals.bytes_in));
+            println!("on disk    {:>14}  of which the index is {}", bytes(on_disk), bytes(index));
+            println!("ratio      {ratio:>14.3}");
+            if self.by_host {
+                hosts.sort_by_key(|(name, host)| (std::cmp::Reverse(host.bytes_in), name.clone()));
+                println!("\n{:<40} {:>10} {:>10} {:>10}", "host", "urls", "captures", "bytes in");
+                for (name, host) in &hosts {
+                    println!("{name:<40} {:>10} {:>10} {:>10}", count(host.urls), count(host.captures), bytes(host.bytes_in));
+                }
+            }
+        }
+        store.close()?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// `com,example,www` → `www.example.com`.
+fn host_name(reversed: &str) -> String {
+    let (labels, port) = reversed.split_once(':').map_or((reversed, None), |(l, p)| (l, Some(p)));
+    let mut name = labels.split(',').rev().collect::<Vec<_>>().join(".");
+    if let Some(port) = port.filter(|p| !p.is_empty()) {
+        name.push(':');
+        name.push_str(port);
+    }
+    name
+}

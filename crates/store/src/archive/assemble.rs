@@ -1,0 +1,93 @@
+//! Puts exchanges together again: WARC files hold a request and its response as two records, in either order, linked by
+//! WARC-Concurrent-To; here they are one capture. A record that belongs to no other stands alone; none is dropped.
+
+use crate::capture::{Capture, Kind, Record, RecordId};
+use crate::index::kind_is_capture;
+use crate::limits::{COMPANION_BYTES_MAX, COMPANIONS_MAX};
+use herodotus_base::Timestamp;
+
+/// A record as read, with what it says of itself.
+#[derive(Debug)]
+pub(super) struct Read {
+    pub(super) record: Record,
+    pub(super) url: String,
+    pub(super) time: Timestamp,
+}
+
+impl Read {
+    fn is_main(&self) -> bool {
+        kind_is_capture(&self.record.kind)
+    }
+
+    /// Small requests and notes about a fetch go with the capture they belong to. Other metadata is something that
+    /// indexes list, so it stands alone.
+    fn may_join(&self) -> bool {
+        let small = matches!(self.record.body, crate::Body::Bytes(..)) && self.record.body.len() <= COMPANION_BYTES_MAX;
+        let fields_only = self.record.field("Content-Type").is_some_and(|t| t.starts_with("application/warc-fields"));
+        small && (self.record.kind == Kind::Request || self.record.kind == Kind::Metadata && fields_only)
+    }
+
+    fn names(&self, other: &RecordId) -> bool {
+        let header = self.record.warc.as_ref();
+        let fields = header.into_iter().flat_map(|h| &h.fields);
+        fields
+            .filter(|(name, _)| name.eq_ignore_ascii_case("WARC-Concurrent-To"))
+            .any(|(_, value)| RecordId::parse(value) == *other)
+    }
+
+    fn alone(self) -> Capture {
+        Capture { url: self.url, time: self.time, main: self.record, companions: Vec::new() }
+    }
+}
+
+/// Holds the exchange that is being put together: at most one main record and its companions.
+#[derive(Debug, Default)]
+pub(super) struct Assembler {
+    main: Option<Read>,
+    companions: Vec<Read>,
+}
+
+impl Assembler {
+    pub(super) fn is_empty(&self) -> bool {
+        self.main.is_none() && self.companions.is_empty()
+    }
+
+    /// Takes the next record; gives back what is complete now.
+    pub(super) fn push(&mut self, read: Read) -> Vec<Capture> {
+        let mut done = Vec::new();
+        if read.is_main() {
+            // Requests may come first and wait for the answer that names them, or that they name.
+            let linked = self.companions.iter().all(|c| read.names(&c.record.id) || c.names(&read.record.id));
+            if self.main.is_some() || !linked {
+                done = self.take();
+            }
+            self.main = Some(read);
+        } else if read.may_join() {
+            let linked = match &self.main {
+                Some(main) => read.names(&main.record.id) || main.names(&read.record.id),
+                None => true,
+            };
+            if !linked || self.companions.len() >= COMPANIONS_MAX {
+                done = self.take();
+            }
+            self.companions.push(read);
+        } else {
+            done = self.take();
+            done.push(read.alone());
+        }
+        done
+    }
+
+    /// Everything that is left.
+    pub(super) fn take(&mut self) -> Vec<Capture> {
+        let companions = std::mem::take(&mut self.companions);
+        match self.main.take() {
+            Some(main) => {
+                let mut capture = main.alone();
+                capture.companions = companions.into_iter().map(|c| c.record).collect();
+                vec![capture]
+            }
+            None => companions.into_iter().map(Read::alone).collect(),
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! WARC headers as we write them.
+
+use crate::capture::{Body, Capture, Kind, Record};
+use crate::error::Result;
+use crate::{Entry, Store};
+use herodotus_base::Sha1;
+use std::io::Read;
+
+const REVISIT_1_0: &str = "http://netpreserve.org/warc/1.0/revisit/identical-payload-digest";
+const REVISIT_1_1: &str = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest";
+
+pub(super) type Fields = Vec<(String, String)>;
+
+/// The record that a revisit points to.
+#[derive(Clone, Debug)]
+pub(super) struct Original {
+    pub(super) url: String,
+    pub(super) date: String,
+    pub(super) id: String,
+    pub(super) digest: String,
+}
+
+/// A header ready to be written, and how much of the block goes with it.
+#[derive(Debug)]
+pub(super) struct Ready {
+    pub(super) version: String,
+    pub(super) fields: Fields,
+    pub(super) head_only: bool,
+}
+
+pub(super) fn get<'a>(fields: &'a Fields, name: &str) -> Option<&'a str> {
+    fields.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, v)| v.as_str())
+}
+
+fn set(fields: &mut Fields, name: &str, value: String) {
+    match fields.iter_mut().find(|(n, _)| n.eq_ignore_ascii_case(name)) {
+        Some((_, old)) => *old = value,
+        None => fields.push((name.to_owned(), value)),
+    }
+}
+
+fn remove(fields: &mut Fields, names: &[&str]) {
+    fields.retain(|(name, _)| !names.iter().any(|n| n.eq_ignore_ascii_case(name)));
+}
+
+/// `sha1:` and the like, followed by letters and digits. wget has been seen to write uninitialised memory here.
+pub(super) fn drop_broken_digests(fields: &mut Fields) {
+    fields.retain(|(name, value)| {
+        let is_digest = ["WARC-Block-Digest", "WARC-Payload-Digest"].iter().any(|n| n.eq_ignore_ascii_case(name));
+        let well_formed = value.split_once(':').is_some_and(|(algorithm, digest)| {
+            let word = |s: &str, more: &str| !s.is_empty() && s.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c));
+            word(algorithm, "-") && word(digest, "+/=-_")
+        });
+        !is_digest || well_formed
+    });
+}
+
+/// The header of a record: as it came, or as we make it; always with the digests that other tools rely on.
+pub(super) fn of_record(store: &Store, capture: &Capture, record: &Record) -> Result<Ready> {
+    let (version, mut fields) = match &record.warc {
+        Some(header) if !header.version.starts_with("ARC") => (header.version.clone(), header.fields.clone()),
+        other => ("WARC/1.1".to_owned(), made(capture, record, other.as_ref().map(|h| &h.fields))),
+    };
+    if get(&fields, "WARC-Record-ID").is_none() {
+        fields.insert(0, ("WARC-Record-ID".to_owned(), record.id.bracketed()));
+    }
+    let has_payload = matches!(record.kind, Kind::Response | Kind::Resource | Kind::Conversion);
+    if has_payload && get(&fields, "WARC-Payload-Digest").is_none() {
+        fields.push(("WARC-Payload-Digest".to_owned(), record.body.digests().sha1.to_string()));
+    }
+    if get(&fields, "WARC-Block-Digest").is_none() {
+        fields.push(("WARC-Block-Digest".to_owned(), block_digest(store, record)?.to_string()));
+    }
+    set(&mut fields, "Content-Length", record.block_len().to_string());
+    Ok(Ready { version, fields, head_only: false })
+}
+
+/// The header of a record that no WARC file gave us.
+fn made(capture: &Capture, record: &Record, given: Option<&Fields>) -> Fields {
+    let mut fields: Fields = Vec::new();
+    let mut put = |name: &str, value: String| fields.push((name.to_owned(), value));
+    put("WARC-Type", record.kind.as_str().to_owned());
+    put("WARC-Record-ID", record.id.bracketed());
+    put("WARC-Date", capture.time.rfc3339());
+    put("WARC-Target-URI", capture.url.clone());
+    if record.id != capture.main.id {
+        put("WARC-Concurrent-To", capture.main.id.bracketed());
+    }
+    let content_type = match record.kind {
+        Kind::Response | Kind::Revisit if !record.head.is_empty() => "application/http; msgtype=response",
+        Kind::Request => "application/http; msgtype=request",
+        Kind::Metadata => "application/warc-fields",
+        _ => "application/octet-stream",
+    };
+    let given = given.map(Vec::as_slice).unwrap_or_default();
+    for (name, value) in given {
+        if ["WARC-IP-Address", "WARC-Truncated"].iter().any(|n| n.eq_ignore_ascii_case(name)) {
+            put(name, value.clone());
+        }
+    }
+    put("Content-Type", content_type.to_owned());
+    fields
+}
+
+pub(super) fn block_digest(store: &Store, record: &Record) -> Result<Sha1> {
+    let mut hasher = Sha1::hasher();
+    hasher.update(&record.head);
+    match &record.body {
+        Body::Bytes(bytes, _) => hasher.update(bytes),
+        blob => {
+            let mut reader = store.open_body(blob)?;
+            let mut buffer = vec![0; 256 * 1024];
+            loop {
+                let n = reader.read(&mut buffer).map_err(crate::Error::disk("reading a large body"))?;
+                if n == 0 {
+                    break;
+                }
+                hasher.update(&buffer[..n]);
+            }
+        }
+    }
+    Ok(hasher.finish())
+}
+
+/// Turns a response's header into that of a revisit of an earlier record with the same payload.
+pub(super) fn into_revisit(mut ready: Ready, record: &Record, original: &Original) -> Ready {
+    let fields = &mut ready.fields;
+    let profile = if ready.version == "WARC/1.0" { REVISIT_1_0 } else { REVISIT_1_1 };
+    set(fields, "WARC-Type", "revisit".to_owned());
+    set(fields, "WARC-Profile", profile.to_owned());
+    set(fields, "WARC-Refers-To-Target-URI", original.url.clone());
+    set(fields, "WARC-Refers-To-Date", original.date.clone());
+    set(fields, "WARC-Refers-To", original.id.clone());
+    set(fields, "WARC-Payload-Digest", original.digest.clone());
+    set(fields, "WARC-Block-Digest", Sha1::of(&record.head).to_string());
+    set(fields, "Content-Length", record.head.len().to_string());
+    ready.head_only = true;
+    ready
+}
+
+/// Points a revisit that names its original only by id, as wget's do, at what we found it to be: players need the URL.
+pub(super) fn complete_revisit(ready: &mut Ready, original: &Entry) {
+    if get(&ready.fields, "WARC-Refers-To-Target-URI").is_none() {
+        set(&mut ready.fields, "WARC-Refers-To-Target-URI", original.url.clone());
+        set(&mut ready.fields, "WARC-Refers-To-Date", original.id.time.rfc3339());
+    }
+}
+
+/// Turns a revisit's header into that of the response it stands for.
+pub(super) fn into_response(mut ready: Ready, head: &[u8], body: &Body, block: Sha1) -> Ready {
+    let fields = &mut ready.fields;
+    remove(fields, &["WARC-Profile", "WARC-Refers-To", "WARC-Refers-To-Target-URI", "WARC-Refers-To-Date", "WARC-Truncated"]);
+    set(fields, "WARC-Type", "response".to_owned());
+    set(fields, "Content-Type", "application/http; msgtype=response".to_owned());
+    set(fields, "WARC-Payload-Digest", body.digests().sha1.to_string());
+    set(fields, "WARC-Block-Digest", block.to_string());
+    set(fields, "Content-Length", (head.len() as u64 + body.len()).to_string());
+    ready
+}

@@ -1,0 +1,339 @@
+//! Import: every record of a file is stored, known already, or accounted for as skipped.
+//!
+//! How far an import has come is noted in the store together with what it brought, so that one that was interrupted goes
+//! on where it was, and one that was finished is not done again.
+
+use super::assemble::{Assembler, Read as ReadRecord};
+use super::header;
+use crate::capture::{Body, Kind, Record, RecordId, WarcHeader};
+use crate::error::{Error, Result};
+use crate::store::Appended;
+use crate::{Capture, Store};
+use herodotus_base::limits::{BODY_IN_MEMORY_BYTES_MAX, HTTP_HEAD_BYTES_MAX};
+use herodotus_base::{Sha1, Sha256};
+use herodotus_warc::{Item, Position, ReadLimits, Reader, Skip};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufRead, Read, Write};
+use std::path::Path;
+
+/// Skips that are remembered with their reasons; the rest are only counted.
+const SKIPS_KEPT_MAX: usize = 1000;
+/// Records between two notes of how far we are: little is read again after a crash.
+const NOTE_EVERY_RECORDS: u64 = 500;
+
+#[derive(Clone, Debug, Default)]
+pub struct ImportOptions {
+    /// Stop at the first record that cannot be read, instead of going on behind it.
+    pub strict: bool,
+    /// Read the file even if it was imported before.
+    pub again: bool,
+    pub limits: ReadLimits,
+}
+
+/// What became of a file.
+#[derive(Clone, Debug, Default)]
+pub struct ImportReport {
+    /// The whole file was imported before, and was not read again.
+    pub already: bool,
+    /// Records that an interrupted import had already brought.
+    pub resumed_after: u64,
+    /// Records read, by type.
+    pub records: BTreeMap<String, u64>,
+    /// Captures (exchanges, or records that stand alone) that are new here.
+    pub stored: u64,
+    pub known: u64,
+    /// Captures that were removed from this archive earlier, and stay out.
+    pub removed: u64,
+    /// Records whose payload is not what their own digest says.
+    pub digest_mismatches: u64,
+    pub skipped: u64,
+    pub skips: Vec<Skip>,
+    pub bytes_read: u64,
+}
+
+impl ImportReport {
+    pub fn records_total(&self) -> u64 {
+        self.records.values().sum()
+    }
+}
+
+/// What a watcher is told while an import goes on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ImportProgress {
+    pub bytes_read: u64,
+    pub bytes_total: u64,
+    pub records: u64,
+    /// Records (and skips) of this file, from its beginning, that will survive a crash.
+    pub durable_records: u64,
+}
+
+/// Brings a file in. What it holds is durable when this returns.
+pub fn import(
+    store: &Store,
+    path: &Path,
+    options: &ImportOptions,
+    mut progress: impl FnMut(ImportProgress),
+) -> Result<ImportReport> {
+    let note = note_name(path)?;
+    let mut report = ImportReport::default();
+    let mut reader = Reader::open(path, options.limits.clone())?;
+    let state = if options.again { None } else { store.noted(&note)?.and_then(|v| State::decode(&v)) };
+    if let Some(state) = &state {
+        if state.finished {
+            return Ok(ImportReport { already: true, resumed_after: state.items, ..report });
+        }
+        reader.resume(&state.position)?;
+        report.resumed_after = state.items;
+    }
+    let mut items = report.resumed_after;
+    let mut group_start = State { items, position: reader.position(), finished: false };
+    let mut assembler = Assembler::default();
+    let mut noted_at = items;
+    let mut buffer = Vec::new();
+    loop {
+        let before = State { items, position: reader.position(), finished: false };
+        let bytes_total = reader.bytes_total();
+        match reader.next()? {
+            None => break,
+            Some(Item::Skipped(skip)) => skipped(&mut report, options, skip)?,
+            Some(Item::Record(record)) => {
+                let (offset, member) = (record.offset, record.member.clone());
+                match read_record(store, record, &mut buffer, &mut report) {
+                    Ok(read) => {
+                        *report.records.entry(read.record.kind.as_str().to_owned()).or_default() += 1;
+                        let waiting = !assembler.is_empty();
+                        for capture in assembler.push(read) {
+                            store_one(store, capture, &mut report, options)?;
+                        }
+                        if !waiting || assembler.is_empty() {
+                            group_start = before;
+                        }
+                    }
+                    Err(Problem::Record(reason)) => {
+                        skipped(&mut report, options, Skip { file: member, offset, reason })?;
+                    }
+                    Err(Problem::Store(error)) => return Err(error),
+                }
+            }
+        }
+        items += 1;
+        if assembler.is_empty() {
+            group_start = State { items, position: reader.position(), finished: false };
+        }
+        if items >= noted_at + NOTE_EVERY_RECORDS && group_start.items > noted_at {
+            store.note(&note, &group_start.encode())?;
+            noted_at = group_start.items;
+            let durable = store.noted_durably(&note)?.and_then(|v| State::decode(&v));
+            progress(ImportProgress {
+                bytes_read: reader.bytes_read(),
+                bytes_total,
+                records: items,
+                durable_records: durable.map_or(0, |s| s.items),
+            });
+        }
+    }
+    for capture in assembler.take() {
+        store_one(store, capture, &mut report, options)?;
+    }
+    report.bytes_read = reader.bytes_read();
+    store.note(&note, &State { items, position: reader.position(), finished: true }.encode())?;
+    store.seal()?;
+    let bytes_total = reader.bytes_total();
+    progress(ImportProgress { bytes_read: bytes_total, bytes_total, records: items, durable_records: items });
+    Ok(report)
+}
+
+fn skipped(report: &mut ImportReport, options: &ImportOptions, skip: Skip) -> Result<()> {
+    if options.strict {
+        let file = skip.file.map(|f| format!("{f}, ")).unwrap_or_default();
+        return Err(Error::Refused(format!("{file}byte {}: {}", skip.offset, skip.reason)));
+    }
+    report.skipped += 1;
+    if report.skips.len() < SKIPS_KEPT_MAX {
+        report.skips.push(skip);
+    }
+    Ok(())
+}
+
+fn store_one(store: &Store, capture: Capture, report: &mut ImportReport, options: &ImportOptions) -> Result<()> {
+    let url = capture.url.clone();
+    match store.append(capture) {
+        Ok(Appended::Stored) => report.stored += 1,
+        Ok(Appended::Known) => report.known += 1,
+        Ok(Appended::Removed) => report.removed += 1,
+        Err(Error::Refused(reason)) => {
+            let url: String = url.chars().take(100).collect();
+            skipped(report, options, Skip { file: None, offset: 0, reason: format!("{url}: {reason}") })?;
+        }
+        Err(other) => return Err(other),
+    }
+    Ok(())
+}
+
+enum Problem {
+    /// This record cannot be kept; the next may be.
+    Record(String),
+    Store(Error),
+}
+
+impl From<Error> for Problem {
+    fn from(error: Error) -> Self {
+        Self::Store(error)
+    }
+}
+
+/// Reading a record's block fails because of the file or because of the disk it lies on.
+fn reading(error: io::Error) -> Problem {
+    match error.kind() {
+        io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => Problem::Record(error.to_string()),
+        _ => Problem::Store(Error::disk("reading the file")(error)),
+    }
+}
+
+fn read_record(
+    store: &Store,
+    mut record: herodotus_warc::Record<'_>,
+    buffer: &mut Vec<u8>,
+    report: &mut ImportReport,
+) -> Result<ReadRecord, Problem> {
+    let kind = record.header.kind();
+    let Some(time) = record.header.date() else {
+        let date = record.header.field("WARC-Date").unwrap_or("nothing").chars().take(40).collect::<String>();
+        return Err(Problem::Record(format!("its WARC-Date says `{date}`, which is no time")));
+    };
+    let url = record.header.target_uri().filter(|u| !u.is_empty()).map(str::to_owned);
+    let needs_url = !matches!(kind, Kind::Warcinfo | Kind::Metadata | Kind::Other(_));
+    if needs_url && url.is_none() {
+        return Err(Problem::Record(format!("a {} record without WARC-Target-URI", kind.as_str())));
+    }
+    let is_http = match kind {
+        Kind::Request => true,
+        Kind::Response | Kind::Revisit => {
+            record.header.field("Content-Type").is_none_or(|t| t.to_ascii_lowercase().contains("application/http"))
+                || record.header.version.starts_with("ARC")
+        }
+        _ => false,
+    };
+    let (head, body) = read_block(store, &mut record, is_http, buffer)?;
+    let given_id = record.header.record_id().filter(|id| !id.is_empty()).map(RecordId::parse);
+    let url = url.unwrap_or_else(|| match &given_id {
+        Some(id) => id.bracketed().trim_matches(['<', '>']).to_owned(),
+        None => format!("urn:sha256:{}", body.digests().sha256),
+    });
+    let id = given_id.unwrap_or_else(|| RecordId::of_content(&kind, &url, time, &head, &body.digests().sha256));
+    let mut fields = record.header.fields;
+    header::drop_broken_digests(&mut fields);
+    let warc = WarcHeader { version: record.header.version, fields };
+    let record = Record { kind, id, warc: Some(warc), head, body };
+    if record.kind == Kind::Response
+        && let Some(said) = record.field("WARC-Payload-Digest").and_then(Sha1::parse)
+        && said != record.body.digests().sha1
+    {
+        report.digest_mismatches += 1;
+    }
+    Ok(ReadRecord { record, url, time })
+}
+
+/// Splits a block into HTTP head and body; a large body goes straight into the store.
+fn read_block(
+    store: &Store,
+    record: &mut herodotus_warc::Record<'_>,
+    is_http: bool,
+    buffer: &mut Vec<u8>,
+) -> Result<(Vec<u8>, Body), Problem> {
+    let len = record.len;
+    let whole = record.block.fill_buf().map_err(reading)?;
+    if whole.len() as u64 == len && len > 0 {
+        // Most records: already in memory, and split without a further copy.
+        let at = if is_http { head_end(whole, true) } else { 0 };
+        let split = (whole[..at].to_vec(), Body::new(&whole[at..]));
+        let n = whole.len();
+        record.block.consume(n);
+        // The end of the block is where damage shows.
+        let mut rest = [0; 1];
+        record.block.read(&mut rest).map_err(reading)?;
+        return Ok(split);
+    }
+    buffer.clear();
+    let in_memory = (BODY_IN_MEMORY_BYTES_MAX + HTTP_HEAD_BYTES_MAX) as u64;
+    (&mut record.block).take(in_memory.min(len)).read_to_end(buffer).map_err(reading)?;
+    let at = if is_http { head_end(buffer, buffer.len() as u64 == len) } else { 0 };
+    let head = buffer[..at].to_vec();
+    if len - at as u64 <= BODY_IN_MEMORY_BYTES_MAX as u64 && buffer.len() as u64 == len {
+        return Ok((head, Body::new(&buffer[at..])));
+    }
+    let media = herodotus_page::ResponseHead::parse(&head).and_then(|h| h.content_type_essence());
+    let media = media.or_else(|| record.header.field("Content-Type").map(str::to_owned)).unwrap_or_default();
+    let mut blob = store.blob_writer(&media)?;
+    let writing = |e: io::Error| Problem::Store(Error::disk("writing a large body")(e));
+    blob.write_all(&buffer[at..]).map_err(writing)?;
+    loop {
+        let n = {
+            let bytes = record.block.fill_buf().map_err(reading)?;
+            blob.write_all(bytes).map_err(writing)?;
+            bytes.len()
+        };
+        if n == 0 {
+            break;
+        }
+        record.block.consume(n);
+    }
+    Ok((head, blob.finish()?))
+}
+
+/// Where the HTTP head ends. A revisit may hold nothing but a head without its empty line.
+fn head_end(block: &[u8], is_whole: bool) -> usize {
+    match herodotus_page::head_len(block) {
+        Some(at) => at,
+        None if is_whole && block.starts_with(b"HTTP/") && block.len() <= 64 * 1024 => block.len(),
+        None => 0,
+    }
+}
+
+/// How far an import has come: a line of text, so that it can be read in a hex dump ten years from now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct State {
+    /// Records and skips before this position.
+    items: u64,
+    position: Position,
+    finished: bool,
+}
+
+impl State {
+    fn encode(&self) -> Vec<u8> {
+        let state = if self.finished { "finished" } else { "at" };
+        format!("1 {state} {} {}", self.position, self.items).into_bytes()
+    }
+
+    fn decode(bytes: &[u8]) -> Option<Self> {
+        let mut words = std::str::from_utf8(bytes).ok()?.split(' ');
+        (words.next()? == "1").then_some(())?;
+        let finished = match words.next()? {
+            "finished" => true,
+            "at" => false,
+            _ => return None,
+        };
+        let position = Position::parse(words.next()?).ok()?;
+        Some(Self { items: words.next()?.parse().ok()?, position, finished })
+    }
+}
+
+/// The name under which a file's import is noted: its size, its beginning and its end, so that a file is known again
+/// under any name, and one that has grown is another.
+fn note_name(path: &Path) -> Result<String> {
+    const SAMPLE: u64 = 64 * 1024;
+    let reading = || Error::disk(format!("reading {}", path.display()));
+    let mut file = File::open(path).map_err(reading())?;
+    let meta = file.metadata().map_err(reading())?;
+    let mut sample = meta.len().to_be_bytes().to_vec();
+    if meta.is_file() {
+        (&mut file).take(SAMPLE).read_to_end(&mut sample).map_err(reading())?;
+        if meta.len() > SAMPLE {
+            let end = SAMPLE.min(meta.len() - SAMPLE) as i64;
+            io::Seek::seek(&mut file, io::SeekFrom::End(-end)).map_err(reading())?;
+            file.take(SAMPLE).read_to_end(&mut sample).map_err(reading())?;
+        }
+    }
+    Ok(format!("import:{}", Sha256::of(&sample)))
+}

@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import traceback
 import zlib
 
 PROGRAM_SECONDS_MAX = 120  # no call of ours or a peer's takes longer on inputs this small
@@ -59,9 +60,11 @@ def main(check):
     failed = 0
     try:
         check(checks)
-    except Failure as failure:
+    except Exception as error:
         failed = 1
-        print(f"FAIL  {failure}", flush=True)
+        # A mistake in the check itself is told from a failure by its traceback.
+        why = str(error) if isinstance(error, Failure) else traceback.format_exc()
+        print(f"FAIL  {why}", flush=True)
         print(f"      files kept in {checks.folder}", flush=True)
     else:
         shutil.rmtree(checks.folder)
@@ -97,12 +100,17 @@ class Archive:
         self.folder = folder
         self.binary = os.environ["HERODOTUS"]
 
-    def __call__(self, *arguments):
-        return run(self.binary, "--data", self.folder, *arguments)
+    def __call__(self, *arguments, **options):
+        return run(self.binary, "--data", self.folder, *arguments, **options)
 
     def take(self, *files):
         self("import", *files)
         return self
+
+    def imported(self, *arguments, **options):
+        """What `import --json` says of each file."""
+        lines = [json.loads(line) for line in self("import", "--json", *arguments, **options).splitlines()]
+        return [line for line in lines if line["event"] == "imported"]
 
     def give(self, path, *options):
         self("export", "-o", path, *options)
@@ -111,11 +119,11 @@ class Archive:
     def stats(self):
         return json.loads(self("stats", "--json"))
 
-    def list(self, url):
-        return [json.loads(line) for line in self("list", url, "--json").splitlines()]
+    def list(self, *what):
+        return [json.loads(line) for line in self("list", *what, "--json").splitlines()]
 
-    def get(self, url, time=None):
-        return self("get", url, *(("--at", time) if time else ()))
+    def get(self, url, time=None, *options):
+        return self("get", url, *(("--at", time) if time else ()), *options)
 
 
 # ---- WARC files, read without any peer's leniency ----

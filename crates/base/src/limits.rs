@@ -1,7 +1,7 @@
 //! Every number that bounds something which more than one crate meets, once, with its reason.
 
-/// Longest URL we keep. Browsers and servers stop at 2–64 KiB; links of a megabyte are attacks or data URLs.
-pub const URL_BYTES_MAX: usize = 64 * 1024;
+/// Longest URL we keep. Browsers and servers stop at 2–32 KiB; links of a megabyte are attacks or data URLs.
+pub const URL_BYTES_MAX: usize = 32 * 1024;
 
 /// Longest HTTP head (status line and headers). Apache stops at 8 KiB per line and 100 lines, nginx at 32 KiB;
 /// cookies and CSP make honest ones reach 100 KiB.

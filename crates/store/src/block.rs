@@ -46,8 +46,8 @@ pub(crate) fn check_file_header(name: &str, header: &[u8], magic: &[u8; 8]) -> R
 pub(crate) enum Kind {
     /// Several items, packed together.
     Group = 1,
-    /// One item, packed against the version before.
-    Delta = 2,
+    /// Several items, each packed against the version before it.
+    Deltas = 2,
     /// A body as it is.
     Raw = 3,
     /// What the blocks before it hold: ends a seal and makes it valid.
@@ -62,7 +62,7 @@ pub(crate) enum Kind {
 
 impl Kind {
     fn from_code(code: u8) -> Option<Self> {
-        [Self::Group, Self::Delta, Self::Raw, Self::Directory, Self::Journal, Self::Chunk, Self::BlobEnd]
+        [Self::Group, Self::Deltas, Self::Raw, Self::Directory, Self::Journal, Self::Chunk, Self::BlobEnd]
             .into_iter()
             .find(|k| *k as u8 == code)
     }

@@ -6,7 +6,6 @@
 
 use crate::Store;
 use crate::blob;
-use crate::block::Kind;
 use crate::directory::{BodySource, Op, note_key, pack_key};
 use crate::envelope::{self, Where};
 use crate::error::{Error, Result};
@@ -144,7 +143,7 @@ impl Store {
             // The pack that is deleted must not be the one that is appended to.
             let fresh = writer.number() == number;
             writer.begin(fresh)?;
-            let mut sealer = Sealer::new(reader, &*self.inner.engine, &mut writer);
+            let mut sealer = Sealer::new(reader, &*self.inner.engine, &mut writer).at_rest();
             while weight < BATCH_BYTES {
                 if let Some((key, offset)) = raws.next() {
                     match reader.packs.block(number, offset) {
@@ -191,16 +190,11 @@ impl Store {
     fn move_item(&self, sealer: &mut Sealer<'_>, entry: Entry) -> Result<usize> {
         let reader = &self.inner.reader;
         let Some(place) = entry.place else { return Ok(0) };
-        let block = reader.packs.block(place.pack, place.offset)?;
         let item = reader.item(place, Some(&entry.id.key))?;
         let plan = self.body_plan(&item, place)?;
+        let base = reader.base_of(&entry.id, place)?;
         let weight = item.len();
-        if block.header.kind == Kind::Delta {
-            let body = if let BodyPlan::InItem(key) = plan { Some(key) } else { None };
-            sealer.moved_delta(entry, body, &block.payload, block.header.raw_len)?;
-        } else {
-            sealer.moved(entry, plan, item.to_vec())?;
-        }
+        sealer.moved(entry, plan, item.to_vec(), base)?;
         Ok(weight)
     }
 
@@ -262,12 +256,10 @@ impl Store {
             let Some(id) = EntryKey::decode(&key) else { continue };
             let other = crate::read::decode_entry(id, &value)?;
             let Some(at) = other.place.filter(|_| other.id != entry.id) else { continue };
-            let depends = reader.base_of(at).is_ok_and(|base| {
-                base.is_some_and(|base| base.time == entry.id.time && base.tag == entry.id.tag)
-            });
+            let depends = reader.base_of(&other.id, at).is_ok_and(|base| base.as_ref() == Some(&entry.id));
             if depends && let Ok(item) = reader.item(at, Some(&other.id.key)) {
                 let plan = self.body_plan(&item, at)?;
-                sealer.moved(other, plan, item.to_vec())?;
+                sealer.moved(other, plan, item.to_vec(), None)?;
             }
         }
         sealer.op(Op::Drop(entry.id.clone()));
@@ -286,10 +278,7 @@ impl Store {
             let (key, value) = pair?;
             let Some(id) = EntryKey::decode(&key) else { continue };
             let entry = crate::read::decode_entry(id, &value)?;
-            if entry.len <= herodotus_base::limits::BODY_IN_MEMORY_BYTES_MAX as u64 {
-                continue;
-            }
-            let Some(place) = entry.place else { continue };
+            let Some(place) = entry.place.filter(|_| entry.in_file) else { continue };
             match self.inner.reader.item(place, Some(&entry.id.key)) {
                 Ok(item) => {
                     if let Some(envelope) = envelope::decode(&mut Cursor::new(&item)) {

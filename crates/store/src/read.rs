@@ -41,12 +41,19 @@ impl Deref for Item {
     }
 }
 
+/// A block that was read lately: items unpacked, or differences as they are.
+#[derive(Clone, Debug)]
+struct Frame {
+    bytes: Arc<Vec<u8>>,
+    is_deltas: bool,
+}
+
 #[derive(Clone, Debug)]
 struct FrameWeight;
 
-impl Weighter<(u32, u64), Arc<Vec<u8>>> for FrameWeight {
-    fn weight(&self, _: &(u32, u64), frame: &Arc<Vec<u8>>) -> u64 {
-        frame.len() as u64 + 64
+impl Weighter<(u32, u64), Frame> for FrameWeight {
+    fn weight(&self, _: &(u32, u64), frame: &Frame) -> u64 {
+        frame.bytes.len() as u64 + 64
     }
 }
 
@@ -55,31 +62,55 @@ impl Weighter<(u32, u64), Arc<Vec<u8>>> for FrameWeight {
 pub(crate) struct ItemReader {
     pub(crate) packs: Packs,
     engine: Arc<dyn Engine>,
-    frames: Cache<(u32, u64), Arc<Vec<u8>>, FrameWeight>,
+    frames: Cache<(u32, u64), Frame, FrameWeight>,
 }
 
-/// What a difference was made to: the capture's name (its key is that of the difference itself), and where it stood then.
+/// What a difference was made to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct BaseRef {
-    pub(crate) time: Timestamp,
-    pub(crate) tag: [u8; 8],
-    /// Right unless a compaction came since; good for readers that know no key.
-    pub(crate) hint: Place,
+pub(crate) enum BaseRef {
+    /// The item in this slot of the same block.
+    Near(u32),
+    /// A capture of the same key, and where it stood then: right unless a compaction came since, and good for readers
+    /// that know no key.
+    Far { time: Timestamp, tag: [u8; 8], hint: Place },
 }
 
 impl BaseRef {
-    pub(crate) fn put(&self, out: &mut Vec<u8>) {
-        out.put_i64(self.time.millis());
-        out.put_raw(&self.tag);
-        out.put_u64(u64::from(self.hint.pack));
-        out.put_u64(self.hint.offset);
-        out.put_u64(u64::from(self.hint.slot));
+    fn put(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Near(slot) => out.put_u64(u64::from(*slot) + 1),
+            Self::Far { time, tag, hint } => {
+                out.put_u64(0);
+                out.put_i64(time.millis());
+                out.put_raw(tag);
+                out.put_u64(u64::from(hint.pack));
+                out.put_u64(hint.offset);
+                out.put_u64(u64::from(hint.slot));
+            }
+        }
     }
 
     fn take(c: &mut Cursor<'_>) -> Option<Self> {
-        let (time, tag) = (Timestamp::from_millis(c.i64()?)?, c.array()?);
-        Some(Self { time, tag, hint: Place { pack: c.u32()?, offset: c.u64()?, slot: c.u32()? } })
+        Some(match c.u64()? {
+            0 => {
+                let (time, tag) = (Timestamp::from_millis(c.i64()?)?, c.array()?);
+                Self::Far { time, tag, hint: Place { pack: c.u32()?, offset: c.u64()?, slot: c.u32()? } }
+            }
+            near => Self::Near(u32::try_from(near - 1).ok()?),
+        })
     }
+}
+
+/// Writes one difference of a block: what to, how long when unpacked, and the packed bytes.
+pub(crate) fn put_delta(out: &mut Vec<u8>, base: &BaseRef, raw_len: usize, packed: &[u8]) {
+    base.put(out);
+    out.put_len(raw_len);
+    out.put_raw(packed);
+}
+
+fn take_delta<'a>(block: &'a [u8], slot: u32) -> Option<(BaseRef, usize, &'a [u8])> {
+    let mut c = Cursor::new(block.get(group_slot(block, slot)?)?);
+    Some((BaseRef::take(&mut c)?, c.usize()?, c.rest()))
 }
 
 /// Lays out the items of a shared frame: how many, how long each, then the items.
@@ -138,51 +169,65 @@ impl ItemReader {
         let damaged = |what: &str| {
             Error::Damaged(format!("{} at byte {} {what}", crate::pack::name(place.pack), place.offset))
         };
-        if let Some(frame) = self.frames.get(&(place.pack, place.offset)) {
-            let range = group_slot(&frame, place.slot).ok_or_else(|| damaged("lacks an item"))?;
-            return Ok(Item { frame, range });
+        let Frame { bytes, is_deltas } = self.frame(place)?;
+        if !is_deltas {
+            let range = group_slot(&bytes, place.slot).ok_or_else(|| damaged("lacks an item"))?;
+            return Ok(Item { frame: bytes, range });
         }
-        let block = self.packs.block(place.pack, place.offset)?;
-        match block.header.kind {
-            Kind::Group => {
-                let frame = Arc::new(block.unpacked()?);
-                let range = group_slot(&frame, place.slot).ok_or_else(|| damaged("lacks an item"))?;
-                self.frames.insert((place.pack, place.offset), frame.clone());
-                Ok(Item { frame, range })
-            }
-            Kind::Delta => {
-                let steps_left = steps_left.checked_sub(1).ok_or_else(|| damaged("is in an endless chain"))?;
-                let mut c = Cursor::new(&block.payload);
-                let base = BaseRef::take(&mut c).ok_or_else(|| damaged("has no base"))?;
-                let base = self.base(&base, key, steps_left)?;
-                compress::unpack_delta(c.rest(), &base, block.header.raw_len).map(Item::alone)
-            }
-            _ => Err(damaged("is not a capture")),
-        }
+        let steps_left = steps_left.checked_sub(1).ok_or_else(|| damaged("is in an endless chain"))?;
+        let (base, raw_len, packed) = take_delta(&bytes, place.slot).ok_or_else(|| damaged("lacks a difference"))?;
+        let base = match base {
+            BaseRef::Near(slot) => self.item_at(Place { slot, ..place }, key, steps_left)?,
+            BaseRef::Far { time, tag, hint } => self.far(time, tag, hint, key, steps_left)?,
+        };
+        compress::unpack_delta(packed, &base, raw_len).map(Item::alone)
     }
 
-    fn base(&self, base: &BaseRef, key: Option<&str>, steps_left: usize) -> Result<Item> {
-        let gone = |id: &EntryKey| {
-            Error::Damaged(format!("the version of {} that this one was stored against is gone", id.time))
+    fn frame(&self, place: Place) -> Result<Frame> {
+        if let Some(frame) = self.frames.get(&(place.pack, place.offset)) {
+            return Ok(frame);
+        }
+        let block = self.packs.block(place.pack, place.offset)?;
+        let is_deltas = match block.header.kind {
+            Kind::Group => false,
+            Kind::Deltas => true,
+            _ => return Err(Error::Damaged(format!("{} at byte {} is no capture", crate::pack::name(place.pack), place.offset))),
         };
+        let frame = Frame { bytes: Arc::new(block.unpacked()?), is_deltas };
+        self.frames.insert((place.pack, place.offset), frame.clone());
+        Ok(frame)
+    }
+
+    fn far(&self, time: Timestamp, tag: [u8; 8], hint: Place, key: Option<&str>, steps_left: usize) -> Result<Item> {
         if let Some(key) = key {
-            let id = EntryKey { key: key.to_owned(), time: base.time, tag: base.tag };
-            let place = self.entry(&id)?.and_then(|e| e.place).ok_or_else(|| gone(&id))?;
-            return self.item_at(place, Some(key), steps_left);
+            let id = EntryKey { key: key.to_owned(), time, tag };
+            let place = self.entry(&id)?.and_then(|e| e.place);
+            let gone = || Error::Damaged(format!("the version of {time} that this one was stored against is gone"));
+            return self.item_at(place.ok_or_else(gone)?, Some(key), steps_left);
         }
         // Without the key the place may be out of date, so what is found must name itself rightly.
-        let item = self.item_at(base.hint, None, steps_left)?;
-        let found = envelope::decode(&mut Cursor::new(&item)).map(|e| e.id());
-        match found {
-            Some(id) if id.time == base.time && id.tag == base.tag => Ok(item),
+        let item = self.item_at(hint, None, steps_left)?;
+        match envelope::decode(&mut Cursor::new(&item)).map(|e| e.id()) {
+            Some(id) if id.time == time && id.tag == tag => Ok(item),
             _ => Err(Error::Damaged("a version has moved".into())),
         }
     }
 
-    /// What a difference at this place was made to, if it is one.
-    pub(crate) fn base_of(&self, place: Place) -> Result<Option<BaseRef>> {
-        let block = self.packs.block(place.pack, place.offset)?;
-        Ok(if block.header.kind == Kind::Delta { BaseRef::take(&mut Cursor::new(&block.payload)) } else { None })
+    /// The capture that the one at this place was stored against, if it is a difference.
+    pub(crate) fn base_of(&self, id: &EntryKey, place: Place) -> Result<Option<EntryKey>> {
+        let Frame { bytes, is_deltas } = self.frame(place)?;
+        if !is_deltas {
+            return Ok(None);
+        }
+        let Some((base, ..)) = take_delta(&bytes, place.slot) else { return Err(Error::Damaged(unreadable(id))) };
+        Ok(Some(match base {
+            BaseRef::Far { time, tag, .. } => EntryKey { key: id.key.clone(), time, tag },
+            BaseRef::Near(slot) => {
+                let item = self.item(Place { slot, ..place }, Some(&id.key))?;
+                let base = envelope::decode(&mut Cursor::new(&item));
+                base.ok_or_else(|| Error::Damaged(unreadable(id)))?.id()
+            }
+        }))
     }
 
     /// The capture that has the body of the one at this place, if that is another.

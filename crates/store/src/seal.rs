@@ -13,11 +13,12 @@ use crate::envelope::{self, Where};
 use crate::error::{Error, Result};
 use crate::index::{BodyAt, BodyKey, Engine, Entry, EntryKey, Place, Table, body_key};
 use crate::limits::{
-    CHAIN_DEPTH_MAX, DELTA_WORTH_SHARE, FRAME_BYTES, FRAME_BYTES_LONELY, RAW_BLOCK_BYTES_MIN, ZSTD_LEVEL,
+    CHAIN_DEPTH_MAX, DELTA_WORTH_SHARE, DELTAS_BYTES, FRAME_BYTES, FRAME_BYTES_LONELY, RAW_BLOCK_BYTES_MIN, ZSTD_LEVEL,
+    ZSTD_LEVEL_AT_REST, ZSTD_LEVEL_DELTA_AT_REST,
 };
 use crate::media::{is_compressed_media, is_text_media};
 use crate::pack::PackWriter;
-use crate::read::{BaseRef, Item, ItemReader, decode_entry, encode_group};
+use crate::read::{BaseRef, Item, ItemReader, decode_entry, encode_group, put_delta};
 use crate::wire::Cursor;
 use herodotus_base::Sha256;
 use herodotus_page::{ResponseHead, host_of_key};
@@ -35,6 +36,10 @@ pub(crate) struct Sealer<'a> {
     new_bodies: HashMap<BodyKey, NewBody>,
     /// The last item of the URL at hand: the likeliest base of the next.
     last: Option<Version>,
+    /// Items of the URL at hand that this seal moves.
+    moved: HashMap<EntryKey, usize>,
+    level: i32,
+    delta_level: i32,
 }
 
 /// What is written together: a frame of items, then the differences, some of them to items in the frame.
@@ -93,8 +98,24 @@ pub(crate) enum BodyPlan {
 
 impl<'a> Sealer<'a> {
     pub(crate) fn new(reader: &'a ItemReader, engine: &'a dyn Engine, writer: &'a mut PackWriter) -> Self {
-        let (ops, waiting) = (Vec::new(), Waiting::default());
-        Self { reader, engine, writer, ops, waiting, new_bodies: HashMap::new(), last: None }
+        Self {
+            reader,
+            engine,
+            writer,
+            ops: Vec::new(),
+            waiting: Waiting::default(),
+            new_bodies: HashMap::new(),
+            last: None,
+            moved: HashMap::new(),
+            level: ZSTD_LEVEL,
+            delta_level: ZSTD_LEVEL,
+        }
+    }
+
+    /// Packs as small as is sensible, because nobody waits.
+    pub(crate) fn at_rest(mut self) -> Self {
+        (self.level, self.delta_level) = (ZSTD_LEVEL_AT_REST, ZSTD_LEVEL_DELTA_AT_REST);
+        self
     }
 
     /// Adds a capture. They must come in key order.
@@ -238,25 +259,29 @@ impl<'a> Sealer<'a> {
         Ok(Version { id: entry.id.clone(), depth: entry.depth, item, at: At::Place(place) })
     }
 
-    /// Adds an item that exists already, byte for byte, to a frame: compaction moves it.
-    pub(crate) fn moved(&mut self, entry: Entry, plan: BodyPlan, item: Vec<u8>) -> Result<()> {
-        self.put_item(entry, plan, item, None)
+    /// Adds an item that exists already, byte for byte, whole or as a difference to the base it had: compaction moves it.
+    pub(crate) fn moved(&mut self, entry: Entry, plan: BodyPlan, item: Vec<u8>, base: Option<EntryKey>) -> Result<()> {
+        let id = entry.id.clone();
+        if self.moved.keys().next().is_some_and(|other| other.key != id.key) {
+            self.moved.clear();
+        }
+        let base = match base {
+            Some(base) => self.moved_base(&entry, base)?,
+            None => None,
+        };
+        let op = self.ops.len();
+        self.put_item(entry, plan, item, base)?;
+        self.moved.insert(id, op);
+        Ok(())
     }
 
-    /// Moves a difference as it is.
-    pub(crate) fn moved_delta(
-        &mut self,
-        mut entry: Entry,
-        body: Option<BodyKey>,
-        payload: &[u8],
-        raw_len: usize,
-    ) -> Result<()> {
-        let offset = self.writer.put(BlockKind::Delta, true, payload, raw_len)?;
-        let place = Place { pack: self.writer.number(), offset, slot: 0 };
-        entry.place = Some(place);
-        let body = body.map(|key| (key, BodySource::New(BodyAt::Item(place))));
-        self.ops.push(Op::Put { entry: Box::new(entry), body });
-        Ok(())
+    fn moved_base(&self, entry: &Entry, base: EntryKey) -> Result<Option<Version>> {
+        let Some(known) = self.reader.entry(&base)? else { return Ok(None) };
+        let Some(place) = known.place else { return Ok(None) };
+        let item = self.reader.item(place, Some(&base.key))?;
+        let at = self.moved.get(&base).map_or(At::Place(place), |op| At::Op(*op));
+        // Chains keep their length: one less than the entry's own.
+        Ok(Some(Version { id: base, depth: entry.depth.saturating_sub(1), item, at }))
     }
 
     /// Moves a body that has a block of its own.
@@ -292,7 +317,7 @@ impl<'a> Sealer<'a> {
         let repeats = matches!(plan, BodyPlan::Source(_, BodySource::Known));
         let op = self.ops.len();
         if let Some(base) = base.filter(|base| base.depth < CHAIN_DEPTH_MAX) {
-            let packed = compress::pack_delta(&item, &base.item)?;
+            let packed = compress::pack_delta(&item, &base.item, self.delta_level)?;
             if packed.len() * DELTA_WORTH_SHARE <= item.len() {
                 entry.depth = base.depth + 1;
                 self.waiting.delta_bytes += packed.len();
@@ -327,33 +352,65 @@ impl<'a> Sealer<'a> {
     }
 
     fn flush(&mut self) -> Result<()> {
-        let waiting = std::mem::take(&mut self.waiting);
-        if !waiting.lens.is_empty() {
-            let raw = encode_group(&waiting.items, &waiting.lens);
-            let packed = compress::pack(&raw, ZSTD_LEVEL)?;
-            let (is_packed, payload) = if packed.len() < raw.len() { (true, &packed) } else { (false, &raw) };
-            let offset = self.writer.put(BlockKind::Group, is_packed, payload, raw.len())?;
-            for (slot, (op, body)) in waiting.ops.into_iter().enumerate() {
+        self.flush_items()?;
+        self.flush_deltas()
+    }
+
+    fn flush_items(&mut self) -> Result<()> {
+        let items = std::mem::take(&mut self.waiting.items);
+        let lens = std::mem::take(&mut self.waiting.lens);
+        if lens.is_empty() {
+            return Ok(());
+        }
+        let raw = encode_group(&items, &lens);
+        let packed = compress::pack(&raw, self.level)?;
+        let (is_packed, payload) = if packed.len() < raw.len() { (true, &packed) } else { (false, &raw) };
+        let offset = self.writer.put(BlockKind::Group, is_packed, payload, raw.len())?;
+        for (slot, (op, body)) in std::mem::take(&mut self.waiting.ops).into_iter().enumerate() {
+            self.place(op, body, Place { pack: self.writer.number(), offset, slot: slot as u32 });
+        }
+        Ok(())
+    }
+
+    /// Writes the waiting differences, in blocks that are cheap to read. Their bases have places by now, or stand before
+    /// them in the same block.
+    fn flush_deltas(&mut self) -> Result<()> {
+        let mut deltas = std::mem::take(&mut self.waiting.deltas).into_iter().peekable();
+        self.waiting.delta_bytes = 0;
+        while deltas.peek().is_some() {
+            let (mut all, mut lens, mut written) = (Vec::new(), Vec::new(), Vec::new());
+            let mut slots: HashMap<usize, u32> = HashMap::new();
+            while let Some(delta) = deltas.next_if(|_| all.len() < DELTAS_BYTES) {
+                let (base, at) = &delta.base;
+                let far = |hint| BaseRef::Far { time: base.time, tag: base.tag, hint };
+                let base = match at {
+                    At::Place(place) => far(*place),
+                    At::Op(op) => match (slots.get(op), self.placed(*op)) {
+                        (Some(slot), _) => BaseRef::Near(*slot),
+                        (None, Some(place)) => far(place),
+                        (None, None) => return Err(Error::Damaged("a version was lost while it was sealed".into())),
+                    },
+                };
+                let before = all.len();
+                put_delta(&mut all, &base, delta.raw_len, &delta.packed);
+                slots.insert(delta.op, lens.len() as u32);
+                lens.push(all.len() - before);
+                written.push((delta.op, delta.body));
+            }
+            let raw = encode_group(&all, &lens);
+            let offset = self.writer.put(BlockKind::Deltas, false, &raw, raw.len())?;
+            for (slot, (op, body)) in written.into_iter().enumerate() {
                 self.place(op, body, Place { pack: self.writer.number(), offset, slot: slot as u32 });
             }
         }
-        for delta in waiting.deltas {
-            let (base, at) = delta.base;
-            let hint = match at {
-                At::Place(place) => place,
-                At::Op(op) => match self.ops.get(op) {
-                    Some(Op::Put { entry, .. }) => entry.place,
-                    _ => None,
-                }
-                .ok_or_else(|| Error::Damaged("a version was lost while it was sealed".into()))?,
-            };
-            let mut payload = Vec::with_capacity(delta.packed.len() + 32);
-            BaseRef { time: base.time, tag: base.tag, hint }.put(&mut payload);
-            payload.extend_from_slice(&delta.packed);
-            let offset = self.writer.put(BlockKind::Delta, true, &payload, delta.raw_len)?;
-            self.place(delta.op, delta.body, Place { pack: self.writer.number(), offset, slot: 0 });
-        }
         Ok(())
+    }
+
+    fn placed(&self, op: usize) -> Option<Place> {
+        match self.ops.get(op) {
+            Some(Op::Put { entry, .. }) => entry.place,
+            _ => None,
+        }
     }
 
     fn place(&mut self, op: usize, body_in_item: Option<BodyKey>, here: Place) {
@@ -387,6 +444,7 @@ pub(crate) fn entry_of(id: &EntryKey, capture: &Capture, media: String, shared: 
         depth: 0,
         truncated: capture.truncated().is_some(),
         shared,
+        in_file: matches!(capture.main.body, Body::Blob { .. }),
         removed: false,
         place: None,
     }

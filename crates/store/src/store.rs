@@ -13,7 +13,7 @@ use crate::capture::{Body, Capture};
 use crate::directory::{self, Op, count_of, note_key, pack_key};
 use crate::disk::{Disk, real::RealDisk};
 use crate::error::{Error, Result};
-use crate::index::{Engine, Entry, EntryKey, FjallEngine, Table, Totals};
+use crate::index::{Engine, Entry, EntryKey, LsmEngine, Table, Totals};
 use crate::journal::{self, Act, Journal};
 use crate::limits::{BATCH_BYTES, BATCH_CAPTURES, COMPANION_BYTES_MAX, COMPANIONS_MAX};
 use crate::lock::DirLock;
@@ -108,7 +108,7 @@ impl Store {
         let folders = [pack::FOLDER, journal::FOLDER, blob::FOLDER, blob::TEMP_FOLDER];
         let disk = RealDisk::new(dir, &folders).map_err(Error::disk(format!("preparing {}", dir.display())))?;
         let index = dir.join("index");
-        let engine = FjallEngine::open(&index).map_err(|e| Error::Index(format!("{}: {e}", index.display())))?;
+        let engine = LsmEngine::open(&index).map_err(|e| Error::Index(format!("{}: {e}", index.display())))?;
         Self::open_on(Arc::new(disk), Arc::new(engine), Some(lock), true)
     }
 

@@ -81,10 +81,10 @@ impl Store {
         let mut at = id.clone();
         for _ in 0..=crate::limits::CHAIN_DEPTH_MAX {
             let place = reader.entry(&at).ok()??.place?;
-            let next = match reader.base_of(place) {
+            let next = match reader.base_of(&at, place) {
                 // Its own block cannot be read: here it is.
                 Err(_) => return (at != *id).then_some(at),
-                Ok(Some(base)) => EntryKey { key: at.key.clone(), time: base.time, tag: base.tag },
+                Ok(Some(base)) => base,
                 Ok(None) => match reader.owner_of(&at, place) {
                     Ok(Some(owner)) => owner,
                     _ => return (at != *id).then_some(at),

@@ -2,7 +2,7 @@
 
 use super::{end_time, full_url, not_found, resolved, version_at};
 use crate::Session;
-use crate::show::json_line;
+use crate::show::{is_closed_pipe, json_line};
 use anyhow::{Result, bail};
 use clap::Args;
 use herodotus_base::Timestamp;
@@ -16,7 +16,8 @@ use std::process::ExitCode;
 
 /// Show what changed between two versions of a page, as a person would read it.
 ///
-/// Without times, the last two versions that differ are compared. Like `diff`, the exit code is 1 if there is a difference.
+/// Without times, the last two versions that differ are compared. Like that of `diff`, the exit code is 0 if there is no
+/// difference, 1 if there is one, and 2 if nothing could be compared.
 #[derive(Debug, Args)]
 pub(crate) struct Diff {
     url: String,
@@ -36,6 +37,17 @@ pub(crate) struct Diff {
 
 impl Diff {
     pub(crate) fn run(self, session: &Session) -> Result<ExitCode> {
+        match self.compare(session) {
+            // Elsewhere an error's exit code is 1; here that would say that there is a difference.
+            Err(error) if !is_closed_pipe(&error) => {
+                eprintln!("herodotus: {error:#}");
+                Ok(ExitCode::from(2))
+            }
+            other => other,
+        }
+    }
+
+    fn compare(&self, session: &Session) -> Result<ExitCode> {
         let store = session.open_existing()?;
         let Some(newer) = version_at(&store, &self.url, self.to)? else { return Err(not_found(&store, &self.url)) };
         let older = match self.from {

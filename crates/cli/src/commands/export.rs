@@ -1,6 +1,6 @@
 //! `export`: captures out.
 
-use super::{end_time, time};
+use super::{end_time, full_url, time};
 use crate::Session;
 use crate::show::{bytes, count, json_line, plural};
 use anyhow::{Context, Result};
@@ -53,8 +53,8 @@ impl Export {
         let store = session.open_existing()?;
         let bar = crate::show::progress(store.totals()?.captures, "{msg} {wide_bar} {human_pos}/{human_len} · {eta}");
         bar.set_message("exporting");
-        let selection =
-            Selection { prefix: self.prefix, host: self.host, from: self.from, to: self.to };
+        let prefix = self.prefix.as_deref().map(full_url);
+        let selection = Selection { prefix, host: self.host, from: self.from, to: self.to };
         let report = export(&store, &selection, &self.output, format, self.full, |r| bar.set_position(r.captures));
         bar.finish_and_clear();
         let report = report?;

@@ -72,7 +72,8 @@ fn resolved(store: &Store, entry: &Entry) -> Result<herodotus_store::Capture> {
         && let Some(original) = store.original_of(&capture)?
         && let Some(original) = store.read(&original.id)?
     {
-        if capture.main.head.is_empty() {
+        // A 304 is the head of an empty answer, not of this payload.
+        if capture.main.head.is_empty() || capture.status() == Some(304) {
             capture.main.head = original.main.head;
         }
         capture.main.body = original.main.body;

@@ -12,6 +12,21 @@ pub(super) struct Read {
     pub(super) record: Record,
     pub(super) url: String,
     pub(super) time: Timestamp,
+    pub(super) place: Place,
+}
+
+/// Where a record stands: the file within a container, and the byte.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Place {
+    pub(super) member: Option<String>,
+    pub(super) offset: u64,
+}
+
+/// A capture that is complete, and where its main record stands.
+#[derive(Debug)]
+pub(super) struct Assembled {
+    pub(super) capture: Capture,
+    pub(super) place: Place,
 }
 
 impl Read {
@@ -35,8 +50,9 @@ impl Read {
             .any(|(_, value)| RecordId::parse(value) == *other)
     }
 
-    fn alone(self) -> Capture {
-        Capture { url: self.url, time: self.time, main: self.record, companions: Vec::new() }
+    fn alone(self) -> Assembled {
+        let capture = Capture { url: self.url, time: self.time, main: self.record, companions: Vec::new() };
+        Assembled { capture, place: self.place }
     }
 }
 
@@ -53,7 +69,7 @@ impl Assembler {
     }
 
     /// Takes the next record; gives back what is complete now.
-    pub(super) fn push(&mut self, read: Read) -> Vec<Capture> {
+    pub(super) fn push(&mut self, read: Read) -> Vec<Assembled> {
         let mut done = Vec::new();
         if read.is_main() {
             // Requests may come first and wait for the answer that names them, or that they name.
@@ -79,13 +95,13 @@ impl Assembler {
     }
 
     /// Everything that is left.
-    pub(super) fn take(&mut self) -> Vec<Capture> {
+    pub(super) fn take(&mut self) -> Vec<Assembled> {
         let companions = std::mem::take(&mut self.companions);
         match self.main.take() {
             Some(main) => {
-                let mut capture = main.alone();
-                capture.companions = companions.into_iter().map(|c| c.record).collect();
-                vec![capture]
+                let mut whole = main.alone();
+                whole.capture.companions = companions.into_iter().map(|c| c.record).collect();
+                vec![whole]
             }
             None => companions.into_iter().map(Read::alone).collect(),
         }

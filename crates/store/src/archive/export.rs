@@ -37,8 +37,13 @@ impl Selection {
         }
     }
 
-    fn has(&self, time: Timestamp) -> bool {
+    fn has_time(&self, time: Timestamp) -> bool {
         self.from.is_none_or(|from| time >= from) && self.to.is_none_or(|to| time <= to)
+    }
+
+    fn has(&self, entry: &Entry) -> bool {
+        let (from, to) = self.ranges();
+        (from..to).contains(&entry.id.key) && self.has_time(entry.id.time)
     }
 }
 
@@ -84,12 +89,12 @@ pub fn export(
     full: bool,
     mut progress: impl FnMut(&ExportReport),
 ) -> Result<ExportReport> {
-    let mut exporter =
-        Exporter { store, full, out: Output::create(path, format)?, originals: HashMap::new(), lines: Vec::new() };
+    let out = Output::create(path, format)?;
+    let mut exporter = Exporter { store, selection, full, out, originals: HashMap::new(), lines: Vec::new() };
     let mut report = ExportReport::default();
     let (from, to) = selection.ranges();
     let mut entries = store.scan(&from, &to, false).filter(|e| match e {
-        Ok(e) => e.kind == Kind::Warcinfo || selection.has(e.id.time),
+        Ok(e) => e.kind == Kind::Warcinfo || selection.has_time(e.id.time),
         Err(_) => true,
     });
     let mut next = entries.next();
@@ -119,6 +124,7 @@ pub fn export(
 
 struct Exporter<'a> {
     store: &'a Store,
+    selection: &'a Selection,
     full: bool,
     out: Output,
     /// Payloads that stand in the file.
@@ -158,39 +164,29 @@ impl Exporter<'_> {
     fn capture(&mut self, entry: &Entry, capture: &Capture, report: &mut ExportReport) -> Result<()> {
         let mut ready = header::of_record(self.store, capture, &capture.main)?;
         let mut resolved = None;
-        let digest = capture.main.body.digests().sha256;
-        match capture.main.kind {
-            Kind::Response if !capture.main.head.is_empty() && !capture.main.body.is_empty() => {
-                match self.originals.get(&digest).filter(|_| !self.full) {
-                    Some(original) => {
-                        ready = header::into_revisit(ready, &capture.main, original);
-                        report.revisits += 1;
-                    }
-                    None => self.remember(entry, digest, &ready),
+        if let Some(original) = self.store.original_of(capture)? {
+            // A revisit of something that is not in this file could not be replayed from it.
+            resolved = if self.full || !self.selection.has(&original) { self.resolve(capture, &original)? } else { None };
+            match &resolved {
+                Some(record) => {
+                    let block = header::block_digest(self.store, record)?;
+                    ready = header::into_response(ready, &record.head, &record.body, block);
                 }
+                None => header::complete_revisit(&mut ready, &original),
             }
-            Kind::Revisit => {
-                if let Some(original) = self.store.original_of(capture)? {
-                    header::complete_revisit(&mut ready, &original);
-                    if self.full
-                        && let Some(original) = self.store.read(&original.id)?
-                    {
-                        let head = if capture.main.head.is_empty() { &original.main.head } else { &capture.main.head };
-                        let record = Record {
-                            kind: Kind::Response,
-                            head: head.clone(),
-                            body: original.main.body,
-                            ..capture.main.clone()
-                        };
-                        let block = header::block_digest(self.store, &record)?;
-                        ready = header::into_response(ready, &record.head, &record.body, block);
-                        resolved = Some(record);
-                    }
-                }
-            }
-            _ => {}
         }
         let main = resolved.as_ref().unwrap_or(&capture.main);
+        if main.kind == Kind::Response && !main.head.is_empty() && !main.body.is_empty() && !self.full {
+            let digest = main.body.digests().sha256;
+            match self.originals.get(&digest) {
+                Some(original) if header::may_revisit(&ready, original) => {
+                    ready = header::into_revisit(ready, main, original);
+                    report.revisits += 1;
+                }
+                Some(_) => {}
+                None => self.remember(entry, digest, &ready, resolved.is_some()),
+            }
+        }
         let line = self.line(entry, main, &ready);
         let span = self.write(&ready, main, report)?;
         if let Some(mut line) = line {
@@ -209,10 +205,22 @@ impl Exporter<'_> {
         Ok(())
     }
 
-    fn remember(&mut self, entry: &Entry, digest: Sha256, ready: &Ready) {
+    /// The response that a revisit stands for. None for a 304: the origin did send that, and nothing after it.
+    fn resolve(&self, revisit: &Capture, original: &Entry) -> Result<Option<Record>> {
+        if revisit.status() == Some(304) {
+            return Ok(None);
+        }
+        Ok(self.store.read(&original.id)?.map(|original| {
+            let head = if revisit.main.head.is_empty() { original.main.head } else { revisit.main.head.clone() };
+            Record { kind: Kind::Response, head, body: original.main.body, ..revisit.main.clone() }
+        }))
+    }
+
+    /// Keeps in mind what stands in the file, for others to be revisits of.
+    fn remember(&mut self, entry: &Entry, digest: Sha256, ready: &Ready, is_shared: bool) {
         // Only what another capture is known to share is worth remembering.
-        let shared = entry.shared || self.store.inner.reader.body_place(&digest).is_ok_and(|p| p.is_some_and(|p| p.shared));
-        if self.full || !shared || self.originals.len() >= ORIGINALS_MAX {
+        let body_is_shared = || self.store.inner.reader.body_place(&digest).is_ok_and(|p| p.is_some_and(|p| p.shared));
+        if self.originals.len() >= ORIGINALS_MAX || !(is_shared || entry.shared || body_is_shared()) {
             return;
         }
         let field = |name: &str| header::get(&ready.fields, name).unwrap_or_default().to_owned();
@@ -247,7 +255,9 @@ impl Exporter<'_> {
         let is_revisit = record.kind == Kind::Revisit || ready.head_only;
         let http = !record.head.is_empty();
         let head = herodotus_page::ResponseHead::parse(&record.head);
-        let cut = |t: &str| t.split([';', ' ', '\t']).next().unwrap_or_default().to_owned();
+        let cut = |t: &str| t.split(|c: char| c == ';' || c.is_whitespace()).next().unwrap_or_default().to_owned();
+        let given = header::get(&ready.fields, "WARC-Payload-Digest").map(str::to_owned);
+        let digest = given.or_else(|| (!is_revisit).then(|| record.body.digests().sha1.to_string()));
         let mime = match record.kind {
             _ if is_revisit => Some("warc/revisit".to_owned()),
             Kind::Response if http => head.as_ref().and_then(|h| h.header("content-type")).map(|t| cut(t.trim())),
@@ -262,7 +272,7 @@ impl Exporter<'_> {
             url: entry.url.clone(),
             mime: mime.filter(|m| !m.is_empty()),
             status: head.and_then(|h| h.status),
-            digest: header::get(&ready.fields, "WARC-Payload-Digest").map(str::to_owned),
+            digest,
             length: 0,
             offset: 0,
             filename: None,

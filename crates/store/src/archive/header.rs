@@ -9,6 +9,8 @@ use std::io::Read;
 const REVISIT_1_0: &str = "http://netpreserve.org/warc/1.0/revisit/identical-payload-digest";
 const REVISIT_1_1: &str = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest";
 
+const HTTP_RESPONSE: &str = "application/http; msgtype=response";
+
 pub(super) type Fields = Vec<(String, String)>;
 
 /// The record that a revisit points to.
@@ -58,8 +60,10 @@ pub(super) fn drop_broken_digests(fields: &mut Fields) {
 /// The header of a record: as it came, or as we make it; always with the digests that other tools rely on.
 pub(super) fn of_record(store: &Store, capture: &Capture, record: &Record) -> Result<Ready> {
     let (version, mut fields) = match &record.warc {
-        Some(header) if !header.version.starts_with("ARC") => (header.version.clone(), header.fields.clone()),
-        other => ("WARC/1.1".to_owned(), made(capture, record, other.as_ref().map(|h| &h.fields))),
+        // A record from an ARC file was given the WARC fields that say the same when it was read.
+        Some(header) if header.version.starts_with("ARC") => ("WARC/1.1".to_owned(), header.fields.clone()),
+        Some(header) => (header.version.clone(), header.fields.clone()),
+        None => ("WARC/1.1".to_owned(), made(capture, record)),
     };
     if get(&fields, "WARC-Record-ID").is_none() {
         fields.insert(0, ("WARC-Record-ID".to_owned(), record.id.bracketed()));
@@ -75,8 +79,8 @@ pub(super) fn of_record(store: &Store, capture: &Capture, record: &Record) -> Re
     Ok(Ready { version, fields, head_only: false })
 }
 
-/// The header of a record that no WARC file gave us.
-fn made(capture: &Capture, record: &Record, given: Option<&Fields>) -> Fields {
+/// The header of a record that no file gave us.
+fn made(capture: &Capture, record: &Record) -> Fields {
     let mut fields: Fields = Vec::new();
     let mut put = |name: &str, value: String| fields.push((name.to_owned(), value));
     put("WARC-Type", record.kind.as_str().to_owned());
@@ -87,17 +91,11 @@ fn made(capture: &Capture, record: &Record, given: Option<&Fields>) -> Fields {
         put("WARC-Concurrent-To", capture.main.id.bracketed());
     }
     let content_type = match record.kind {
-        Kind::Response | Kind::Revisit if !record.head.is_empty() => "application/http; msgtype=response",
+        Kind::Response | Kind::Revisit if !record.head.is_empty() => HTTP_RESPONSE,
         Kind::Request => "application/http; msgtype=request",
         Kind::Metadata => "application/warc-fields",
         _ => "application/octet-stream",
     };
-    let given = given.map(Vec::as_slice).unwrap_or_default();
-    for (name, value) in given {
-        if ["WARC-IP-Address", "WARC-Truncated"].iter().any(|n| n.eq_ignore_ascii_case(name)) {
-            put(name, value.clone());
-        }
-    }
     put("Content-Type", content_type.to_owned());
     fields
 }
@@ -122,6 +120,16 @@ pub(super) fn block_digest(store: &Store, record: &Record) -> Result<Sha1> {
     Ok(hasher.finish())
 }
 
+/// Whether a response can be written as a revisit of this original and become the same response again. A revisit has one
+/// payload digest, which must be its original's in the same spelling for players to find it; and on a revisit,
+/// WARC-Truncated only says that the payload was left out.
+pub(super) fn may_revisit(ready: &Ready, original: &Original) -> bool {
+    let has = |name: &str| get(&ready.fields, name).is_some();
+    get(&ready.fields, "WARC-Payload-Digest") == Some(original.digest.as_str())
+        && !has("WARC-Truncated")
+        && !has("WARC-Segment-Number")
+}
+
 /// Turns a response's header into that of a revisit of an earlier record with the same payload.
 pub(super) fn into_revisit(mut ready: Ready, record: &Record, original: &Original) -> Ready {
     let fields = &mut ready.fields;
@@ -131,7 +139,6 @@ pub(super) fn into_revisit(mut ready: Ready, record: &Record, original: &Origina
     set(fields, "WARC-Refers-To-Target-URI", original.url.clone());
     set(fields, "WARC-Refers-To-Date", original.date.clone());
     set(fields, "WARC-Refers-To", original.id.clone());
-    set(fields, "WARC-Payload-Digest", original.digest.clone());
     set(fields, "WARC-Block-Digest", Sha1::of(&record.head).to_string());
     set(fields, "Content-Length", record.head.len().to_string());
     ready.head_only = true;
@@ -140,20 +147,34 @@ pub(super) fn into_revisit(mut ready: Ready, record: &Record, original: &Origina
 
 /// Points a revisit that names its original only by id, as wget's do, at what we found it to be: players need the URL.
 pub(super) fn complete_revisit(ready: &mut Ready, original: &Entry) {
-    if get(&ready.fields, "WARC-Refers-To-Target-URI").is_none() {
-        set(&mut ready.fields, "WARC-Refers-To-Target-URI", original.url.clone());
-        set(&mut ready.fields, "WARC-Refers-To-Date", original.id.time.rfc3339());
+    // Fractions of a second came with WARC/1.1.
+    let time = if ready.version == "WARC/1.0" { original.id.time.floor_second() } else { original.id.time };
+    for (name, value) in
+        [("WARC-Refers-To-Target-URI", original.url.clone()), ("WARC-Refers-To-Date", time.rfc3339())]
+    {
+        if get(&ready.fields, name).is_none() {
+            set(&mut ready.fields, name, value);
+        }
     }
 }
 
-/// Turns a revisit's header into that of the response it stands for.
+/// Turns a revisit's header into that of the response it stands for. What both have stays as it is spelled.
 pub(super) fn into_response(mut ready: Ready, head: &[u8], body: &Body, block: Sha1) -> Ready {
     let fields = &mut ready.fields;
     remove(fields, &["WARC-Profile", "WARC-Refers-To", "WARC-Refers-To-Target-URI", "WARC-Refers-To-Date", "WARC-Truncated"]);
     set(fields, "WARC-Type", "response".to_owned());
-    set(fields, "Content-Type", "application/http; msgtype=response".to_owned());
-    set(fields, "WARC-Payload-Digest", body.digests().sha1.to_string());
+    if !get(fields, "Content-Type").is_some_and(is_http) {
+        set(fields, "Content-Type", HTTP_RESPONSE.to_owned());
+    }
+    if get(fields, "WARC-Payload-Digest").is_none() {
+        set(fields, "WARC-Payload-Digest", body.digests().sha1.to_string());
+    }
     set(fields, "WARC-Block-Digest", block.to_string());
     set(fields, "Content-Length", (head.len() as u64 + body.len()).to_string());
     ready
+}
+
+/// Whether a record's Content-Type says that its block is an HTTP message.
+pub(super) fn is_http(content_type: &str) -> bool {
+    content_type.to_ascii_lowercase().contains("application/http")
 }

@@ -3,12 +3,12 @@
 //! How far an import has come is noted in the store together with what it brought, so that one that was interrupted goes
 //! on where it was, and one that was finished is not done again.
 
-use super::assemble::{Assembler, Read as ReadRecord};
+use super::assemble::{Assembled, Assembler, Place, Read as ReadRecord};
 use super::header;
 use crate::capture::{Body, Kind, Record, RecordId, WarcHeader};
 use crate::error::{Error, Result};
 use crate::store::Appended;
-use crate::{Capture, Store};
+use crate::Store;
 use herodotus_base::limits::{BODY_IN_MEMORY_BYTES_MAX, HTTP_HEAD_BYTES_MAX};
 use herodotus_base::{Sha1, Sha256};
 use herodotus_warc::{Item, Position, ReadLimits, Reader, Skip};
@@ -98,20 +98,20 @@ pub fn import(
             None => break,
             Some(Item::Skipped(skip)) => skipped(&mut report, options, skip)?,
             Some(Item::Record(record)) => {
-                let (offset, member) = (record.offset, record.member.clone());
+                let place = Place { member: record.member.clone(), offset: record.offset };
                 match read_record(store, record, &mut buffer, &mut report) {
                     Ok(read) => {
                         *report.records.entry(read.record.kind.as_str().to_owned()).or_default() += 1;
                         let waiting = !assembler.is_empty();
-                        for capture in assembler.push(read) {
-                            store_one(store, capture, &mut report, options)?;
+                        for whole in assembler.push(read) {
+                            store_one(store, whole, &mut report, options)?;
                         }
                         if !waiting || assembler.is_empty() {
                             group_start = before;
                         }
                     }
                     Err(Problem::Record(reason)) => {
-                        skipped(&mut report, options, Skip { file: member, offset, reason })?;
+                        skipped(&mut report, options, Skip { file: place.member, offset: place.offset, reason })?;
                     }
                     Err(Problem::Store(error)) => return Err(error),
                 }
@@ -133,8 +133,8 @@ pub fn import(
             });
         }
     }
-    for capture in assembler.take() {
-        store_one(store, capture, &mut report, options)?;
+    for whole in assembler.take() {
+        store_one(store, whole, &mut report, options)?;
     }
     report.bytes_read = reader.bytes_read();
     store.note(&note, &State { items, position: reader.position(), finished: true }.encode())?;
@@ -156,7 +156,8 @@ fn skipped(report: &mut ImportReport, options: &ImportOptions, skip: Skip) -> Re
     Ok(())
 }
 
-fn store_one(store: &Store, capture: Capture, report: &mut ImportReport, options: &ImportOptions) -> Result<()> {
+fn store_one(store: &Store, whole: Assembled, report: &mut ImportReport, options: &ImportOptions) -> Result<()> {
+    let Assembled { capture, place } = whole;
     let url = capture.url.clone();
     match store.append(capture) {
         Ok(Appended::Stored) => report.stored += 1,
@@ -164,7 +165,7 @@ fn store_one(store: &Store, capture: Capture, report: &mut ImportReport, options
         Ok(Appended::Removed) => report.removed += 1,
         Err(Error::Refused(reason)) => {
             let url: String = url.chars().take(100).collect();
-            skipped(report, options, Skip { file: None, offset: 0, reason: format!("{url}: {reason}") })?;
+            skipped(report, options, Skip { file: place.member, offset: place.offset, reason: format!("{url}: {reason}") })?;
         }
         Err(other) => return Err(other),
     }
@@ -198,6 +199,7 @@ fn read_record(
     report: &mut ImportReport,
 ) -> Result<ReadRecord, Problem> {
     let kind = record.header.kind();
+    let place = Place { member: record.member.clone(), offset: record.offset };
     let Some(time) = record.header.date() else {
         let date = record.header.field("WARC-Date").unwrap_or("nothing").chars().take(40).collect::<String>();
         return Err(Problem::Record(format!("its WARC-Date says `{date}`, which is no time")));
@@ -210,8 +212,7 @@ fn read_record(
     let is_http = match kind {
         Kind::Request => true,
         Kind::Response | Kind::Revisit => {
-            record.header.field("Content-Type").is_none_or(|t| t.to_ascii_lowercase().contains("application/http"))
-                || record.header.version.starts_with("ARC")
+            record.header.field("Content-Type").is_none_or(header::is_http)
         }
         _ => false,
     };
@@ -232,7 +233,7 @@ fn read_record(
     {
         report.digest_mismatches += 1;
     }
-    Ok(ReadRecord { record, url, time })
+    Ok(ReadRecord { record, url, time, place })
 }
 
 /// Splits a block into HTTP head and body; a large body goes straight into the store.

@@ -2,7 +2,7 @@
 //! not matter in which order files are imported.
 
 use crate::capture::{Capture, Kind, key_of};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::{Entry, Store};
 use herodotus_base::{Sha1, Timestamp};
 
@@ -15,7 +15,7 @@ impl Store {
         if revisit.main.kind != Kind::Revisit {
             return Ok(None);
         }
-        let digest = revisit.main.field("WARC-Payload-Digest").and_then(Sha1::parse);
+        let digest = revisit.main.field("WARC-Payload-Digest").map(Wanted::parse);
         let uri = revisit.main.field("WARC-Refers-To-Target-URI").map(|u| u.trim_matches(['<', '>']));
         let date = revisit.main.field("WARC-Refers-To-Date").and_then(|d| Timestamp::parse(d).ok());
         let mut places = vec![(key_of(uri.unwrap_or(&revisit.url)), date.unwrap_or(revisit.time))];
@@ -23,7 +23,7 @@ impl Store {
             places.push((revisit.key(), revisit.time));
         }
         for (key, time) in places {
-            if let Some(found) = self.nearest_with(&key, time, digest)? {
+            if let Some(found) = self.nearest_with(&key, time, digest.as_ref())? {
                 return Ok(Some(found));
             }
         }
@@ -32,30 +32,59 @@ impl Store {
 
     /// The nearest response with this digest: backwards from the time first, then forwards. Without a digest (a 304),
     /// the newest response before.
-    fn nearest_with(&self, key: &str, time: Timestamp, digest: Option<Sha1>) -> Result<Option<Entry>> {
-        let fits = |e: &Entry| {
-            matches!(e.kind, Kind::Response | Kind::Resource) && digest.is_none_or(|d| d == e.sha1) && !e.removed
-        };
+    fn nearest_with(&self, key: &str, time: Timestamp, digest: Option<&Wanted>) -> Result<Option<Entry>> {
         let second = Timestamp::from_millis_clamped(time.floor_second().millis() + 999);
-        let mut seen = 0;
-        for entry in self.versions_until(key, second) {
+        for entry in self.versions_until(key, second).take(LOOKS_MAX) {
             let entry = entry?;
-            if fits(&entry) {
+            if self.fits(&entry, digest)? {
                 return Ok(Some(entry));
-            }
-            seen += 1;
-            if seen >= LOOKS_MAX {
-                break;
             }
         }
         if digest.is_some() {
             for entry in self.versions_after(key, second).take(LOOKS_MAX) {
                 let entry = entry?;
-                if fits(&entry) {
+                if self.fits(&entry, digest)? {
                     return Ok(Some(entry));
                 }
             }
         }
         Ok(None)
     }
+
+    fn fits(&self, entry: &Entry, digest: Option<&Wanted>) -> Result<bool> {
+        if entry.removed || !matches!(entry.kind, Kind::Response | Kind::Resource) {
+            return Ok(false);
+        }
+        Ok(match digest {
+            None => true,
+            Some(Wanted::Sha1(digest)) => *digest == entry.sha1,
+            Some(Wanted::Other(digest)) => match self.read(&entry.id) {
+                Ok(capture) => capture.is_some_and(|c| has_digest(&c, digest)),
+                // What cannot be read is the original of nothing.
+                Err(Error::Damaged(_)) => false,
+                Err(other) => return Err(other),
+            },
+        })
+    }
+}
+
+/// The digest of a payload that is looked for.
+enum Wanted {
+    /// The one that the index holds.
+    Sha1(Sha1),
+    /// Any other, as the file spells it: captures must be read to compare it.
+    Other(String),
+}
+
+impl Wanted {
+    fn parse(text: &str) -> Self {
+        Sha1::parse(text).map_or_else(|| Self::Other(text.to_owned()), Self::Sha1)
+    }
+}
+
+/// Whether a capture's file gives it this digest, or it is the SHA-256 of its payload.
+fn has_digest(capture: &Capture, digest: &str) -> bool {
+    let sha256 = || capture.main.body.digests().sha256.to_string();
+    let is_sha256 = |(name, hex): (&str, &str)| name.eq_ignore_ascii_case("sha256") && hex.eq_ignore_ascii_case(&sha256());
+    capture.main.field("WARC-Payload-Digest") == Some(digest) || digest.split_once(':').is_some_and(is_sha256)
 }

@@ -20,7 +20,7 @@ enum Step {
     Write(FileId, u64, Vec<u8>),
     SetLen(FileId, u64),
     Sync(FileId),
-    Rename(String, String),
+    Rename(String, String, FileId),
     Remove(String),
     SyncDir(String),
 }
@@ -112,12 +112,12 @@ impl SimDisk {
                         }
                     }
                 }
-                Step::Rename(from, to) => {
+                Step::Rename(from, to, id) => {
                     if !broken_folders.iter().any(|f| f == folder_of(to)) {
                         if survives(dir_synced(later, to)) {
-                            if let Some(id) = names.remove(from) {
-                                names.insert(to.clone(), id);
-                            }
+                            // What is renamed is the file, whether or not its old name ever became durable.
+                            names.remove(from);
+                            names.insert(to.clone(), *id);
                         } else {
                             broken_folders.push(folder_of(to).to_owned());
                         }
@@ -217,13 +217,11 @@ impl Disk for SimDisk {
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         let mut state = self.state();
-        if !state.names.contains_key(from) {
-            return Err(io::Error::new(io::ErrorKind::NotFound, from.to_owned()));
-        }
-        Self::step(&mut state, Step::Rename(from.to_owned(), to.to_owned()))?;
-        if let Some(id) = state.names.remove(from) {
-            state.names.insert(to.to_owned(), id);
-        }
+        let id = state.names.get(from).copied();
+        let id = id.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, from.to_owned()))?;
+        Self::step(&mut state, Step::Rename(from.to_owned(), to.to_owned(), id))?;
+        state.names.remove(from);
+        state.names.insert(to.to_owned(), id);
         Ok(())
     }
 

@@ -1,4 +1,4 @@
-//! What the store asks of an index engine: ordered tables and atomic batches. Two answer: fjall, and a map in memory
+//! What the store asks of an index engine: ordered tables and atomic batches. Two answer: a tree on disk, and a map in memory
 //! for tests that lose power.
 
 use crate::error::Result;

@@ -79,6 +79,8 @@ pub struct Entry {
     pub truncated: bool,
     /// Its body's bytes are stored with another capture.
     pub shared: bool,
+    /// Its body is a file of its own.
+    pub in_file: bool,
     /// Taken out by a person: no reader sees it; its bytes go at the next compaction.
     pub removed: bool,
     /// `None` once the bytes of a removed capture are gone.
@@ -90,6 +92,7 @@ mod flag {
     pub(super) const SHARED: u8 = 2;
     pub(super) const REMOVED: u8 = 4;
     pub(super) const GONE: u8 = 8;
+    pub(super) const IN_FILE: u8 = 16;
 }
 
 const FORM: u8 = 1;
@@ -179,6 +182,7 @@ impl Entry {
             depth: 0,
             truncated: false,
             shared: false,
+            in_file: false,
             removed: true,
             place: None,
         }
@@ -189,6 +193,7 @@ impl Entry {
         let flags = [
             (self.truncated, flag::TRUNCATED),
             (self.shared, flag::SHARED),
+            (self.in_file, flag::IN_FILE),
             (self.removed, flag::REMOVED),
             (self.place.is_none(), flag::GONE),
         ];
@@ -228,6 +233,7 @@ impl Entry {
             kind: kind_from_code(kind, String::new)?,
             truncated: on(flag::TRUNCATED),
             shared: on(flag::SHARED),
+            in_file: on(flag::IN_FILE),
             removed: on(flag::REMOVED),
             ..Self::gone(id)
         };
@@ -329,6 +335,7 @@ mod tests {
             depth: 3,
             truncated: true,
             shared: false,
+            in_file: false,
             removed: false,
             place: Some(Place { pack: 1, offset: 70_000, slot: 4 }),
         }

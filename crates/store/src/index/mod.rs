@@ -6,13 +6,13 @@
 
 pub mod engine;
 mod entry;
-mod fjall_engine;
+mod lsm_engine;
 mod memory_engine;
 
 pub use engine::{Engine, Pairs, Table, Write};
 pub(crate) use entry::kind_is_capture;
 pub use entry::{BodyAt, BodyPlace, Entry, EntryKey, Place, kind_code, kind_from_code};
-pub use fjall_engine::FjallEngine;
+pub use lsm_engine::LsmEngine;
 pub use memory_engine::MemoryEngine;
 
 /// The first sixteen bytes of a body's SHA-256: enough that two never meet, and half the index.

@@ -18,7 +18,7 @@ pub struct CdxLine {
     pub status: Option<u16>,
     /// As WARC-Payload-Digest has it: `sha1:…`.
     pub digest: Option<String>,
-    /// Of the record's member in its file.
+    /// Of the record's member in `filename`; without a file there is nothing to point into, and both are left out.
     pub length: u64,
     pub offset: u64,
     pub filename: Option<String>,
@@ -38,14 +38,15 @@ impl fmt::Display for CdxLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {{", self.sort_key())?;
         let status = self.status.map(|status| status.to_string());
-        let (length, offset) = (self.length.to_string(), self.offset.to_string());
+        let place = self.filename.as_ref().map(|_| (self.length.to_string(), self.offset.to_string()));
+        let (length, offset) = place.as_ref().map(|(l, o)| (l.as_str(), o.as_str())).unzip();
         let fields = [
             ("url", Some(self.url.as_str())),
             ("mime", self.mime.as_deref()),
             ("status", status.as_deref()),
             ("digest", self.digest.as_deref()),
-            ("length", Some(&length)),
-            ("offset", Some(&offset)),
+            ("length", length),
+            ("offset", offset),
             ("filename", self.filename.as_deref()),
         ];
         let present = fields.iter().filter_map(|(name, value)| value.map(|value| (name, value)));
@@ -113,7 +114,7 @@ mod tests {
         let line = CdxLine { mime: None, status: None, digest: None, filename: None, ..line() };
         assert_eq!(
             line.to_string(),
-            r#"com,example)/ 20140103030321 {"url": "http://example.com/", "length": "1043", "offset": "333"}"#
+            r#"com,example)/ 20140103030321 {"url": "http://example.com/"}"#
         );
     }
 

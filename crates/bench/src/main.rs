@@ -1,0 +1,37 @@
+//! Measures Herodotus beside what people use. Tables go to standard output, ready for `docs/figures.md`; what is going on
+//! goes to standard error.
+//!
+//! Every figure is taken in one run on one machine together with its peer's, and CPU time is told beside wall time, because
+//! machines are shared and wall time is not ours alone.
+
+mod cpu;
+mod latency;
+mod peers;
+mod store;
+mod table;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+#[derive(Debug, Parser)]
+#[command(name = "herodotus-bench", max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// The store: sizes, import rate, a million captures, commits
+    Store(store::Args),
+    /// Run one command and print what it cost as JSON: how this program measures others
+    #[command(hide = true)]
+    Measured(cpu::Measured),
+}
+
+fn main() -> Result<()> {
+    match Cli::parse().what {
+        What::Store(args) => store::run(&args),
+        What::Measured(measured) => measured.run(),
+    }
+}

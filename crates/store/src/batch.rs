@@ -14,35 +14,37 @@ pub(crate) struct Batch {
     /// Encoded key → number of the act that stores it.
     stored: BTreeMap<Vec<u8>, usize>,
     removed: HashSet<Vec<u8>>,
-    /// SURT key → captures that answer for it, removals not counted off.
-    counts: HashMap<String, u64>,
+    /// SURT key → by how much this batch changes the number of captures that answer for it.
+    counts: HashMap<String, i64>,
     weight: usize,
     journaled: usize,
 }
 
 impl Batch {
-    pub(crate) fn push(&mut self, act: Act, key: Option<Vec<u8>>) {
-        match (&act, key) {
-            (Act::Store(capture), Some(key)) => {
-                self.weight += capture.weight() + key.len() * 2;
-                if kind_is_capture(&capture.main.kind) {
-                    *self.counts.entry(capture.key()).or_default() += 1;
-                }
-                self.stored.insert(key, self.acts.len());
-            }
-            (Act::Remove(id), Some(key)) => {
-                self.weight += key.len() * 2 + 100;
-                if self.stored.contains_key(&key)
-                    && let Some(count) = self.counts.get_mut(&id.key)
-                {
-                    *count = count.saturating_sub(1);
-                }
-                self.removed.insert(key);
-            }
-            (Act::Note(name, value), _) => self.weight += name.len() + value.len() + 100,
-            _ => {}
+    pub(crate) fn note(&mut self, name: String, value: Vec<u8>) {
+        self.weight += name.len() + value.len() + 100;
+        self.acts.push(Act::Note(name, value));
+    }
+
+    pub(crate) fn store(&mut self, capture: Arc<Capture>, id: &EntryKey) {
+        let key = id.encode();
+        self.weight += capture.weight() + key.len() * 2;
+        if kind_is_capture(&capture.main.kind) {
+            *self.counts.entry(id.key.clone()).or_default() += 1;
         }
-        self.acts.push(act);
+        self.stored.insert(key, self.acts.len());
+        self.acts.push(Act::Store(capture));
+    }
+
+    /// `counted`: it answers for its URL until now.
+    pub(crate) fn remove(&mut self, id: EntryKey, counted: bool) {
+        let key = id.encode();
+        self.weight += key.len() * 2 + 100;
+        if counted {
+            *self.counts.entry(id.key.clone()).or_default() -= 1;
+        }
+        self.removed.insert(key);
+        self.acts.push(Act::Remove(id));
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -79,7 +81,7 @@ impl Batch {
         })
     }
 
-    pub(crate) fn count(&self, key: &str) -> u64 {
+    pub(crate) fn count(&self, key: &str) -> i64 {
         self.counts.get(key).copied().unwrap_or(0)
     }
 

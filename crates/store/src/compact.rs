@@ -1,7 +1,8 @@
 //! Compact: rewrites packs without what nobody can reach any more, and packs what came in small pieces together anew.
 //!
-//! Safe at any crash point by order alone: the new pack is written and synced; the index learns the new places and is
-//! synced; only then is the old pack deleted. A crash in between leaves a capture in two packs, and the later one counts.
+//! Safe at any crash point by order alone: the new pack is written and synced, and only then is the old one deleted. A
+//! crash in between leaves a capture in two packs, and the later one counts. An index that missed all that is told again:
+//! the new pack's directories are read from where it knows them.
 //! Items are moved byte for byte, so differences to them stay valid wherever they are.
 
 use crate::Store;
@@ -179,7 +180,6 @@ impl Store {
         }
         let forget = Write { table: Table::Meta, key: pack_key(number), value: None };
         self.inner.engine.write(vec![forget])?;
-        self.inner.engine.persist()?;
         let name = pack::name(number);
         self.inner.disk.remove(&name).map_err(Error::disk(format!("deleting {name}")))?;
         self.inner.disk.sync_dir(pack::FOLDER).map_err(Error::disk(format!("deleting {name}")))?;
@@ -229,7 +229,11 @@ impl Store {
             writer.begin(false)?;
             let mut sealer = Sealer::new(&self.inner.reader, &*self.inner.engine, &mut writer);
             for entry in some {
-                self.free(&mut sealer, entry, done)?;
+                match self.free(&mut sealer, entry, done) {
+                    // What cannot be read now may be mended later; until then nothing is let go.
+                    Err(Error::Damaged(_)) => done.kept_for_others += 1,
+                    other => other?,
+                }
             }
             self.inner.finish(sealer).map_err(|e| self.inner.poison(e))?;
         }
@@ -239,8 +243,8 @@ impl Store {
     fn free(&self, sealer: &mut Sealer<'_>, entry: &Entry, done: &mut Compacted) -> Result<()> {
         let reader = &self.inner.reader;
         let Some(place) = entry.place else { return Ok(()) };
-        let item = reader.item(place, Some(&entry.id.key));
-        if let Some(envelope) = item.ok().and_then(|item| envelope::decode(&mut Cursor::new(&item))) {
+        let item = reader.item(place, Some(&entry.id.key))?;
+        if let Some(envelope) = envelope::decode(&mut Cursor::new(&item)) {
             let known = reader.body_place(&envelope.sha256)?.filter(|known| known.at == BodyAt::Item(place));
             if known.is_some_and(|known| known.shared) {
                 done.kept_for_others += 1;
@@ -256,11 +260,14 @@ impl Store {
             let Some(id) = EntryKey::decode(&key) else { continue };
             let other = crate::read::decode_entry(id, &value)?;
             let Some(at) = other.place.filter(|_| other.id != entry.id) else { continue };
-            let depends = reader.base_of(&other.id, at).is_ok_and(|base| base.as_ref() == Some(&entry.id));
-            if depends && let Ok(item) = reader.item(at, Some(&other.id.key)) {
-                let plan = self.body_plan(&item, at)?;
-                sealer.moved(other, plan, item.to_vec(), None)?;
+            if !reader.leans_on(at, &entry.id, place)? {
+                continue;
             }
+            // What was stored against the removed one is stored whole; what leans on it through that keeps its own base.
+            let item = reader.item(at, Some(&other.id.key))?;
+            let plan = self.body_plan(&item, at)?;
+            let base = reader.base_of(&other.id, at)?.filter(|base| *base != entry.id);
+            sealer.moved(other, plan, item.to_vec(), base)?;
         }
         sealer.op(Op::Drop(entry.id.clone()));
         done.dropped += 1;

@@ -221,7 +221,10 @@ impl Applying<'_> {
             let place = self.get(Table::Bodies, key)?.and_then(|b| BodyPlace::decode(&b));
             let place = match (place, source) {
                 (Some(old), BodySource::Known) => Some(BodyPlace { shared: true, ..old }),
-                (Some(old), BodySource::New(at)) => Some(BodyPlace { at: *at, shared: old.shared }),
+                // The same capture in another place was moved. Another capture with the same body is not the one that
+                // others may already refer to, so it does not take over.
+                (Some(old), BodySource::New(at)) if known.is_some() => Some(BodyPlace { at: *at, shared: old.shared }),
+                (Some(old), BodySource::New(_)) => Some(old),
                 (None, BodySource::New(at)) => Some(BodyPlace { at: *at, shared: false }),
                 (None, BodySource::Known) => None,
             };

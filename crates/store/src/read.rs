@@ -230,6 +230,24 @@ impl ItemReader {
         }))
     }
 
+    /// Whether the bytes at `place` cannot be unpacked without those of another capture, which stand at `other_place`.
+    pub(crate) fn leans_on(&self, mut place: Place, other: &EntryKey, other_place: Place) -> Result<bool> {
+        for _ in 0..=CHAIN_DEPTH_MAX {
+            let Frame { bytes, is_deltas } = self.frame(place)?;
+            if !is_deltas {
+                return Ok(false);
+            }
+            match take_delta(&bytes, place.slot).ok_or_else(|| Error::Damaged(unreadable(other)))?.0 {
+                BaseRef::Far { time, tag, .. } => return Ok(time == other.time && tag == other.tag),
+                BaseRef::Near(slot) => place.slot = slot,
+            }
+            if place == other_place {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// The capture that has the body of the one at this place, if that is another.
     pub(crate) fn owner_of(&self, id: &EntryKey, place: Place) -> Result<Option<EntryKey>> {
         let item = self.item(place, Some(&id.key))?;

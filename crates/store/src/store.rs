@@ -13,7 +13,7 @@ use crate::capture::{Body, Capture};
 use crate::directory::{self, Op, count_of, note_key, pack_key};
 use crate::disk::{Disk, real::RealDisk};
 use crate::error::{Error, Result};
-use crate::index::{Engine, Entry, EntryKey, LsmEngine, Table, Totals};
+use crate::index::{Engine, Entry, EntryKey, LsmEngine, Table, Totals, kind_is_capture};
 use crate::journal::{self, Act, Journal};
 use crate::limits::{BATCH_BYTES, BATCH_CAPTURES, COMPANION_BYTES_MAX, COMPANIONS_MAX};
 use crate::lock::DirLock;
@@ -95,6 +95,13 @@ struct Pending {
     active: Batch,
     sealing: Option<Arc<Batch>>,
     next_journal: u32,
+}
+
+/// What is known of a capture.
+enum State {
+    Absent,
+    Present { is_capture: bool },
+    Removed,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -194,32 +201,45 @@ impl Store {
 
     fn act(&self, act: Act) -> Result<Appended> {
         self.inner.writable()?;
-        let id = match &act {
-            Act::Store(capture) => Some(capture.id()),
-            Act::Remove(id) => Some(id.clone()),
-            Act::Note(..) => None,
-        };
         let mut pending = lock(&self.inner.pending);
-        if let (Act::Store(_), Some(id)) = (&act, &id) {
-            // The batches first: what leaves them is in the index before it is gone from them.
-            let key = id.encode();
-            for batch in [Some(&pending.active), pending.sealing.as_deref()].into_iter().flatten() {
-                match batch.state(&key) {
-                    Some(false) => return Ok(Appended::Known),
-                    Some(true) => return Ok(Appended::Removed),
-                    None => {}
+        match act {
+            Act::Note(name, value) => pending.active.note(name, value),
+            Act::Store(capture) => {
+                let id = capture.id();
+                match self.state(&pending, &id)? {
+                    State::Absent => pending.active.store(capture, &id),
+                    State::Present { .. } => return Ok(Appended::Known),
+                    State::Removed => return Ok(Appended::Removed),
                 }
             }
-            if let Some(known) = self.inner.reader.entry(id)? {
-                return Ok(if known.removed { Appended::Removed } else { Appended::Known });
-            }
+            Act::Remove(id) => match self.state(&pending, &id)? {
+                State::Absent => pending.active.remove(id, false),
+                State::Present { is_capture } => pending.active.remove(id, is_capture),
+                State::Removed => return Ok(Appended::Removed),
+            },
         }
-        pending.active.push(act, id.map(|id| id.encode()));
         if pending.active.weight() >= BATCH_BYTES || pending.active.len() >= BATCH_CAPTURES {
             drop(pending);
             self.rotate()?;
         }
         Ok(Appended::Stored)
+    }
+
+    /// What is known of a capture. The batches first: what leaves them is in the index before it is gone from them.
+    fn state(&self, pending: &Pending, id: &EntryKey) -> Result<State> {
+        let key = id.encode();
+        for batch in [Some(&pending.active), pending.sealing.as_deref()].into_iter().flatten() {
+            match (batch.state(&key), batch.capture(&key)) {
+                (Some(true), _) => return Ok(State::Removed),
+                (_, Some(capture)) => return Ok(State::Present { is_capture: kind_is_capture(&capture.main.kind) }),
+                _ => {}
+            }
+        }
+        Ok(match self.inner.reader.entry(id)? {
+            None => State::Absent,
+            Some(entry) if entry.removed => State::Removed,
+            Some(entry) => State::Present { is_capture: entry.is_capture() },
+        })
     }
 
     /// Makes everything appended so far survive a crash. Callers that come together share one sync.
@@ -377,8 +397,8 @@ impl Store {
     pub fn count(&self, key: &str) -> Result<u64> {
         let pending = lock(&self.inner.pending);
         let batches = [Some(&pending.active), pending.sealing.as_deref()];
-        let waiting: u64 = batches.into_iter().flatten().map(|b| b.count(key)).sum();
-        Ok(waiting + count_of(self.inner.engine.get(Table::Urls, key.as_bytes())?))
+        let waiting: i64 = batches.into_iter().flatten().map(|b| b.count(key)).sum();
+        Ok(count_of(self.inner.engine.get(Table::Urls, key.as_bytes())?).saturating_add_signed(waiting))
     }
 
     /// Totals of what lies in packs.

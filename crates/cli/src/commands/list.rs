@@ -13,27 +13,9 @@ use std::process::ExitCode;
 
 /// List the versions of a URL, or all captures under a prefix, host or domain.
 #[derive(Debug, Args)]
-#[group(id = "what", required = true, multiple = false)]
 pub(crate) struct List {
-    /// The page whose versions to list
-    #[arg(value_name = "URL", group = "what")]
-    url: Option<String>,
-
-    /// Everything whose URL begins with this
-    #[arg(long, value_name = "URL", group = "what")]
-    prefix: Option<String>,
-
-    /// Everything on this host
-    #[arg(long, value_name = "HOST", group = "what")]
-    host: Option<String>,
-
-    /// Everything on this host and its subdomains
-    #[arg(long, value_name = "HOST", group = "what")]
-    domain: Option<String>,
-
-    /// Everything there is
-    #[arg(long, group = "what")]
-    all: bool,
+    #[command(flatten)]
+    what: What,
 
     /// Only captures from this time on
     #[arg(long, value_name = "TIME", value_parser = time)]
@@ -46,6 +28,31 @@ pub(crate) struct List {
     /// At most so many lines
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
+}
+
+/// One of these, and only one.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+struct What {
+    /// The page whose versions to list
+    #[arg(value_name = "URL")]
+    url: Option<String>,
+
+    /// Everything whose URL begins with this
+    #[arg(long, value_name = "URL")]
+    prefix: Option<String>,
+
+    /// Everything on this host
+    #[arg(long, value_name = "HOST")]
+    host: Option<String>,
+
+    /// Everything on this host and its subdomains
+    #[arg(long, value_name = "HOST")]
+    domain: Option<String>,
+
+    /// Everything there is
+    #[arg(long)]
+    all: bool,
 }
 
 impl List {
@@ -83,11 +90,11 @@ impl List {
         }
         out.flush()?;
         if shown == 0 && !session.json {
-            if let Some(url) = &self.url {
+            if let Some(url) = &self.what.url {
                 return Err(not_found(&store, url));
             }
             println!("nothing");
-        } else if let (Some(url), false) = (&self.url, session.json) {
+        } else if let (Some(url), false) = (&self.what.url, session.json) {
             let total = store.count(&key_of(&full_url(url)))?;
             if total != shown as u64 {
                 println!("{} of {}", count(shown as u64), plural(total, "version", "versions"));
@@ -98,13 +105,13 @@ impl List {
     }
 
     fn entries<'a>(&self, store: &'a Store) -> Box<dyn Iterator<Item = herodotus_store::Result<Entry>> + 'a> {
-        let ranges = if let Some(url) = &self.url {
+        let ranges = if let Some(url) = &self.what.url {
             return Box::new(store.versions(&key_of(&full_url(url)), false));
-        } else if let Some(prefix) = &self.prefix {
+        } else if let Some(prefix) = &self.what.prefix {
             vec![prefix_range(&full_url(prefix))]
-        } else if let Some(host) = &self.host {
+        } else if let Some(host) = &self.what.host {
             vec![host_range(host)]
-        } else if let Some(domain) = &self.domain {
+        } else if let Some(domain) = &self.what.domain {
             domain_range(domain)
         } else {
             return Box::new(store.scan_all());

@@ -16,15 +16,9 @@ use std::process::ExitCode;
 /// They are no longer shown or exported, and importing them again does not bring them back. Their bytes leave the disk with
 /// the next `herodotus compact`. Without --yes, only says what would go.
 #[derive(Debug, Args)]
-#[group(id = "what", required = true, multiple = false)]
 pub(crate) struct Remove {
-    /// All versions of this URL
-    #[arg(value_name = "URL", group = "what")]
-    url: Option<String>,
-
-    /// Everything whose URL begins with this
-    #[arg(long, value_name = "URL", group = "what")]
-    prefix: Option<String>,
+    #[command(flatten)]
+    what: What,
 
     /// Only captures from this time on
     #[arg(long, value_name = "TIME", value_parser = time)]
@@ -39,10 +33,23 @@ pub(crate) struct Remove {
     yes: bool,
 }
 
+/// One of these, and only one.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+struct What {
+    /// All versions of this URL
+    #[arg(value_name = "URL")]
+    url: Option<String>,
+
+    /// Everything whose URL begins with this
+    #[arg(long, value_name = "URL")]
+    prefix: Option<String>,
+}
+
 impl Remove {
     pub(crate) fn run(self, session: &Session) -> Result<ExitCode> {
         let store = session.open_existing()?;
-        let scan = match (&self.url, &self.prefix) {
+        let scan = match (&self.what.url, &self.what.prefix) {
             (Some(url), _) => store.versions(&key_of(&full_url(url)), false),
             (None, prefix) => {
                 let (from, to) = prefix_range(&full_url(prefix.as_deref().unwrap_or_default()));

@@ -196,9 +196,15 @@ fn alone_a_full_disk_poisons() {
     let time = Timestamp::parse("2026-01-02").unwrap();
     let mut failed = None;
     for n in 0..40 {
-        let url = url(n);
+        let url = url(500 + n);
         let body = Body::new(noise(2 << 20, n as u64));
-        let main = Record::new(Kind::Response, &url, time, b"HTTP/1.1 200 OK\r\nContent-Type: image/png\r\n\r\n".to_vec(), body);
+        let main = Record::new(
+            Kind::Response,
+            &url,
+            time,
+            b"HTTP/1.1 200 OK\r\nContent-Type: image/png\r\n\r\n".to_vec(),
+            body,
+        );
         let capture = Capture { url, time, main, companions: Vec::new() };
         if let Err(error) = store.append(capture).and_then(|_| store.seal()) {
             failed = Some(error);

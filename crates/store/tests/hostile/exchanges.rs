@@ -29,7 +29,8 @@ fn a_request_without_a_response_is_kept() {
 #[test]
 fn a_response_that_names_a_request_far_away_is_kept_and_so_is_the_request() {
     let far: Vec<u8> = (100..400).flat_map(record).collect();
-    let (archive, report) = case(&[record(1), record(2), far, request(20, &url(2), 2), record(3)].concat(), &[1, 3], "");
+    let (archive, report) =
+        case(&[record(1), record(2), far, request(20, &url(2), 2), record(3)].concat(), &[1, 3], "");
     assert_eq!(report.records_total(), 304);
     let found = archive.captures(&url(2));
     let requests = found.iter().filter(|c| c.main.kind == Kind::Request).count();
@@ -78,6 +79,33 @@ fn a_request_of_another_url_keeps_its_own() {
         .map(|(r, url)| r.field("WARC-Target-URI").unwrap_or(url).to_owned())
         .collect();
     assert_eq!(requests, ["http://elsewhere.example/"]);
+}
+
+/// The response is known, but nobody has seen its request yet.
+#[test]
+fn a_request_that_comes_in_a_later_file_than_its_response_is_kept() {
+    let mut archive = Archive::new();
+    archive.import(&record(2)).unwrap();
+    let report = archive.import(&[record(2), request(20, &url(2), 2), record(3)].concat()).unwrap();
+    archive.assert_good(3);
+    let found = archive.captures(&url(2));
+    let kept = found.iter().any(|c| c.main.kind == Kind::Request || c.request().is_some());
+    assert!(kept || report.skipped > 0, "the request was dropped without a word: {report:?}");
+    archive.assert_whole();
+}
+
+/// A record without a target goes by its id; what comes out is the same record when it comes in again.
+#[test]
+fn an_export_of_records_without_a_target_or_an_id_adds_nothing_here() {
+    let mut archive = Archive::new();
+    let bare = |kind: &str, block: &[u8]| record_of(&[("WARC-Type", kind), ("WARC-Date", DATE)], block);
+    archive.import(&[bare("metadata", b"a: b\r\n"), bare("warcinfo", b"software: x\r\n")].concat()).unwrap();
+    let out = archive.path("out.warc");
+    let plain = Format::Warc(herodotus_warc::Coding::Plain);
+    export(archive.store(), &Selection::default(), &out, plain, true, |_| {}).unwrap();
+    let report = archive.import(&std::fs::read(&out).unwrap()).unwrap();
+    // The one that the export wrote about itself.
+    assert!(report.stored <= 1, "{report:?}");
 }
 
 #[test]

@@ -131,7 +131,7 @@ pub fn noise(len: usize, seed: u64) -> Vec<u8> {
 }
 
 /// A gzip file of a few bytes per kilobyte of zeros, made without packing them all.
-pub fn gzip_bomb(gigabytes: usize) -> Vec<u8> {
+pub fn gzip_bomb(megabytes: usize) -> Vec<u8> {
     const PIECE: usize = 8 << 20;
     let mut deflate = flate2::Compress::new(flate2::Compression::new(9), false);
     let mut piece = Vec::with_capacity(64 << 10);
@@ -140,20 +140,20 @@ pub fn gzip_bomb(gigabytes: usize) -> Vec<u8> {
     let mut out = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3];
     let (mut crc, mut crc_piece) = (crc32fast::Hasher::new(), crc32fast::Hasher::new());
     crc_piece.update(&vec![0; PIECE]);
-    for _ in 0..gigabytes << 30 >> 23 {
+    for _ in 0..megabytes >> 3 {
         out.extend_from_slice(&piece);
         crc.combine(&crc_piece);
     }
     out.extend_from_slice(&[3, 0]);
     out.extend_from_slice(&crc.finalize().to_le_bytes());
-    out.extend_from_slice(&((gigabytes << 30) as u32).to_le_bytes());
+    out.extend_from_slice(&((megabytes << 20) as u32).to_le_bytes());
     out
 }
 
 /// A zstd frame of run-length blocks: 32 KiB for a gigabyte.
-pub fn zstd_bomb(gigabytes: usize) -> Vec<u8> {
+pub fn zstd_bomb(megabytes: usize) -> Vec<u8> {
     let mut out = vec![0x28, 0xb5, 0x2f, 0xfd, 0, 0x58];
-    let blocks = gigabytes << 30 >> 17;
+    let blocks = megabytes << 3;
     for i in 0..blocks {
         let header = ((128u32 << 10) << 3) | (1 << 1) | u32::from(i + 1 == blocks);
         out.extend_from_slice(&header.to_le_bytes()[..3]);
@@ -163,7 +163,7 @@ pub fn zstd_bomb(gigabytes: usize) -> Vec<u8> {
 }
 
 /// A brotli stream of zeros: a piece between two flushes may be repeated, since it refers to the bytes just before.
-pub fn brotli_bomb(gigabytes: usize) -> Vec<u8> {
+pub fn brotli_bomb(megabytes: usize) -> Vec<u8> {
     const PIECE: usize = 4 << 20;
     let mut writer = brotli::CompressorWriter::new(Vec::new(), 1 << 16, 5, 18);
     let mut lens = Vec::new();
@@ -174,7 +174,7 @@ pub fn brotli_bomb(gigabytes: usize) -> Vec<u8> {
     }
     let bytes = writer.get_ref().clone();
     let mut out = bytes[..lens[1]].to_vec();
-    for _ in 2..gigabytes << 30 >> 22 {
+    for _ in 2..megabytes >> 2 {
         out.extend_from_slice(&bytes[lens[1]..lens[2]]);
     }
     out.push(3);

@@ -19,7 +19,7 @@ const PIECE: usize = 1 << 20;
 
 /// Piece `i` of a large body: noise and text in turn, none like another.
 fn piece(i: usize) -> Vec<u8> {
-    if i % 4 == 0 {
+    if i.is_multiple_of(4) {
         return noise(PIECE, i as u64);
     }
     let mut out = format!("piece {i} {}\n", "of a large body, ".repeat(40 + i % 17)).into_bytes().repeat(2000);

@@ -29,8 +29,11 @@ fn pack(archive: &Archive) -> PathBuf {
 /// Opening is refused with a sentence; nothing was changed by trying.
 #[track_caller]
 fn open_refused(archive: &mut Archive, says: &str) {
-    let before: Vec<(PathBuf, Vec<u8>)> =
-        ["packs", "blobs", "journal"].iter().flat_map(|f| archive.files(f)).map(|p| (p.clone(), fs::read(p).unwrap())).collect();
+    let before: Vec<(PathBuf, Vec<u8>)> = ["packs", "blobs", "journal"]
+        .iter()
+        .flat_map(|f| archive.files(f))
+        .map(|p| (p.clone(), fs::read(p).unwrap()))
+        .collect();
     let error = archive.open().expect_err("it opened").to_string();
     assert!(error.contains(says), "`{error}` does not say `{says}`");
     for (path, bytes) in before {
@@ -200,7 +203,10 @@ fn a_damaged_index_is_refused_in_words_or_made_again() {
                     Ok(Ok(damaged)) => assert!(damaged.is_empty(), "{shown}: {damaged:?}"),
                     Ok(Err(error)) => {
                         assert!(error.contains("index"), "{shown}: `{error}` does not name the index");
-                        assert!(error.contains("delete") || error.contains("remove"), "{shown}: `{error}` does not say what to do");
+                        assert!(
+                            error.contains("delete") || error.contains("remove"),
+                            "{shown}: `{error}` does not say what to do"
+                        );
                     }
                 }
                 archive.drop_store();
@@ -242,7 +248,9 @@ fn a_foreign_file_among_the_packs_is_left_alone() {
 fn files_with_nearly_our_names_are_left_alone() {
     let mut archive = Archive::new();
     archive.close();
-    for name in ["packs/7.pack", "packs/+0000007.pack", "packs/0000000000000007.pack", "journal/7.log", "journal/+7.log"] {
+    for name in
+        ["packs/7.pack", "packs/+0000007.pack", "packs/0000000000000007.pack", "journal/7.log", "journal/+7.log"]
+    {
         let path = archive.data().join(name);
         fs::write(&path, b"something else").unwrap();
         let opened = archive.open();

@@ -19,7 +19,8 @@ use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
 const WARC_PATH: &str = "archive/data.warc.gz";
-const INDEX_PATH: &str = "indexes/index.cdxj";
+/// CDXJ inside, but `wb-manager add --unpack-wacz` passes over every index that is not called `.cdx`.
+const INDEX_PATH: &str = "indexes/index.cdx";
 const PAGES_PATH: &str = "pages/pages.jsonl";
 const PACKAGE_PATH: &str = "datapackage.json";
 const DIGEST_PATH: &str = "datapackage-digest.json";

@@ -1,0 +1,175 @@
+//! Random operations against a map in memory: whatever is asked in whatever order, the store answers as the map does.
+
+mod support;
+
+use herodotus_store::disk::sim::SimDisk;
+use herodotus_store::index::MemoryEngine;
+use herodotus_store::{Appended, Capture, EntryKey, Store, key_of};
+use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
+use support::{contents, noise, page, picture, time, with_body};
+
+const URLS: [&str; 6] = [
+    "https://example.org/",
+    "https://example.org/a",
+    "https://example.org/a/b?x=1",
+    "http://www.example.org/a",
+    "https://sub.example.org/",
+    "https://other.example/img.png",
+];
+
+#[derive(Clone, Debug)]
+enum Op {
+    Page { url: usize, at: i64, version: u32 },
+    Picture { url: usize, at: i64, seed: u64 },
+    Gzipped { url: usize, at: i64, version: u32 },
+    Tiny { url: usize, at: i64, len: usize },
+    Remove(usize),
+    Commit,
+    Seal,
+    Reopen,
+    Compact(bool),
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    let (url, at) = (0..URLS.len(), 0..40i64);
+    prop_oneof![
+        8 => (url.clone(), at.clone(), 0..9u32).prop_map(|(url, at, version)| Op::Page { url, at, version }),
+        2 => (url.clone(), at.clone(), 0..4u64).prop_map(|(url, at, seed)| Op::Picture { url, at, seed }),
+        2 => (url.clone(), at.clone(), 0..5u32).prop_map(|(url, at, version)| Op::Gzipped { url, at, version }),
+        1 => (url, at, 0..3usize).prop_map(|(url, at, len)| Op::Tiny { url, at, len }),
+        1 => (0..50usize).prop_map(Op::Remove),
+        1 => Just(Op::Commit),
+        2 => Just(Op::Seal),
+        1 => Just(Op::Reopen),
+        1 => any::<bool>().prop_map(Op::Compact),
+    ]
+}
+
+fn gzipped(url: &str, at: i64, version: u32) -> Capture {
+    let plain = page(url, at, version);
+    let herodotus_store::Body::Bytes(bytes, _) = &plain.main.body else { unreachable!() };
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::new(6));
+    std::io::Write::write_all(&mut encoder, bytes).unwrap();
+    with_body(url, at, "text/html\r\nContent-Encoding: gzip", encoder.finish().unwrap())
+}
+
+/// Where the store lives: in memory, or in a directory with the real index.
+enum Home<'a> {
+    Simulated(SimDisk, MemoryEngine),
+    Real(&'a Path),
+}
+
+impl Home<'_> {
+    fn open(&self) -> Store {
+        let opened = match self {
+            Self::Simulated(disk, engine) => Store::open_simulated(Arc::new(disk.clone()), Arc::new(engine.clone())),
+            Self::Real(path) => Store::open(path),
+        };
+        opened.unwrap().0
+    }
+}
+
+fn check(home: &Home<'_>, ops: &[Op]) {
+    let mut store = home.open();
+    let mut model: BTreeMap<Vec<u8>, Capture> = BTreeMap::new();
+    let mut removed: BTreeSet<Vec<u8>> = BTreeSet::new();
+    for op in ops {
+        let capture = match op {
+            Op::Page { url, at, version } => Some(page(URLS[*url], *at, *version)),
+            Op::Picture { url, at, seed } => Some(picture(URLS[*url], *at, *seed)),
+            Op::Gzipped { url, at, version } => Some(gzipped(URLS[*url], *at, *version)),
+            Op::Tiny { url, at, len } => Some(with_body(URLS[*url], *at, "text/plain", noise(1, *len))),
+            Op::Remove(n) => {
+                if let Some(key) = model.keys().nth(*n).cloned() {
+                    store.remove(&EntryKey::decode(&key).unwrap()).unwrap();
+                    model.remove(&key);
+                    removed.insert(key);
+                }
+                None
+            }
+            Op::Commit => {
+                store.commit().unwrap();
+                None
+            }
+            Op::Seal => {
+                store.seal().unwrap();
+                None
+            }
+            Op::Reopen => {
+                store.close().unwrap();
+                store = home.open();
+                None
+            }
+            Op::Compact(all) => {
+                store.compact(*all, |_, _| {}).unwrap();
+                None
+            }
+        };
+        if let Some(capture) = capture {
+            let key = capture.id().encode();
+            let expected = match (model.contains_key(&key), removed.contains(&key)) {
+                (true, _) => Appended::Known,
+                (false, true) => Appended::Removed,
+                (false, false) => Appended::Stored,
+            };
+            assert_eq!(store.append(capture.clone()).unwrap(), expected);
+            if expected == Appended::Stored {
+                model.insert(key, capture);
+            }
+        }
+    }
+    assert_eq!(contents(&store), model);
+    for url in URLS {
+        let key = key_of(url);
+        let versions: Vec<_> = model.keys().map(|k| EntryKey::decode(k).unwrap()).filter(|id| id.key == key).collect();
+        assert_eq!(store.count(&key).unwrap(), versions.len() as u64, "count of {url}");
+        let backwards: Vec<_> = store.versions(&key, true).map(|e| e.unwrap().id).collect();
+        assert_eq!(backwards, versions.iter().rev().cloned().collect::<Vec<_>>());
+        for at in [-1, 0, 7, 20, 39, 100] {
+            let newest = store.newest_not_after(&key, time(at)).unwrap().map(|e| e.id);
+            assert_eq!(newest, versions.iter().rfind(|id| id.time <= time(at)).cloned(), "{url} at {at}");
+            let after = store.oldest_after(&key, time(at)).unwrap().map(|e| e.id);
+            assert_eq!(after, versions.iter().find(|id| id.time > time(at)).cloned(), "{url} after {at}");
+        }
+    }
+    let (from, to) = herodotus_page::host_range("example.org");
+    let of_host = store.scan(&from, &to, false).count();
+    let expected = model.keys().filter(|k| EntryKey::decode(k).unwrap().key.starts_with("org,example)")).count();
+    assert_eq!(of_host, expected);
+    store.seal().unwrap();
+    assert_eq!(store.totals().unwrap().captures, model.len() as u64);
+    assert!(store.verify(|_, _| {}).unwrap().damaged.is_empty());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_store_answers_as_a_map_does(ops in proptest::collection::vec(op(), 1..120)) {
+        check(&Home::Simulated(SimDisk::new(), MemoryEngine::new()), &ops);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 6, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn so_does_the_store_on_a_real_disk(ops in proptest::collection::vec(op(), 1..80)) {
+        let dir = tempfile::tempdir().unwrap();
+        check(&Home::Real(dir.path()), &ops);
+    }
+}
+
+/// Found by the test above: removing a version broke those that were stored against it through a third one in the same
+/// block.
+#[test]
+fn removing_the_base_of_a_chain_leaves_the_chain_readable() {
+    let page = |at, version| Op::Page { url: 5, at, version };
+    let gzipped = |at, version| Op::Gzipped { url: 5, at, version };
+    let mut ops = vec![gzipped(0, 0), page(0, 1), page(0, 3), page(0, 2), Op::Seal, gzipped(1, 1), page(1, 0)];
+    ops.extend((0..6).flat_map(|n| [Op::Remove(n), Op::Compact(false), page(n as i64 + 2, 4)]));
+    check(&Home::Simulated(SimDisk::new(), MemoryEngine::new()), &ops);
+}

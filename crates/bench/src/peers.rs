@@ -37,7 +37,8 @@ pub(crate) fn sets(dir: &Path) -> Result<BTreeMap<String, Set>> {
     let table = dir.join("sets.json");
     if !table.exists() {
         say(&format!("making real histories in {} (minutes, once)", dir.display()));
-        let status = Command::new("python3").arg(here("data/histories.py")).arg(dir).stdout(std::io::stderr()).status()?;
+        let status =
+            Command::new("python3").arg(here("data/histories.py")).arg(dir).stdout(std::io::stderr()).status()?;
         ensure!(status.success(), "data/histories.py failed: {status}");
     }
     Ok(serde_json::from_slice(&std::fs::read(&table)?)?)
@@ -89,6 +90,8 @@ pub(crate) struct PeerReads {
     pub(crate) p50_us: f64,
     pub(crate) p99_us: f64,
     pub(crate) max_us: f64,
+    pub(crate) cpu_p50_us: f64,
+    pub(crate) cpu_p99_us: f64,
 }
 
 /// Runs `data/peer_reads.py`, which times pywb's code at looking up or reading.

@@ -8,6 +8,7 @@ mod show;
 
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
+use herodotus_store::{Options, Store};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -105,9 +106,13 @@ impl Session {
         Ok(dirs.data_dir().to_owned())
     }
 
-    /// Opens the archive to write to it.
-    fn open(&self) -> Result<herodotus_store::Store> {
-        let (store, recovery) = herodotus_store::Store::open(&self.data_dir()?)?;
+    /// Opens the archive, making it if it is missing.
+    fn open(&self) -> Result<Store> {
+        self.open_with(Options::default())
+    }
+
+    fn open_with(&self, options: Options) -> Result<Store> {
+        let (store, recovery) = Store::open_with(&self.data_dir()?, options)?;
         for sentence in recovery.sentences() {
             eprintln!("herodotus: {sentence}");
         }
@@ -115,7 +120,7 @@ impl Session {
     }
 
     /// Opens an archive that must be there already.
-    fn open_existing(&self) -> Result<herodotus_store::Store> {
+    fn open_existing(&self) -> Result<Store> {
         let dir = self.data_dir()?;
         anyhow::ensure!(
             dir.join("packs").is_dir(),

@@ -91,9 +91,7 @@ pub(crate) fn progress(total: u64, template: &str) -> ProgressBar {
 
 /// Whoever reads our output may stop reading: that is no error of ours.
 pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
-    error.chain().any(|cause| {
-        cause.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
-    })
+    error.chain().any(|cause| cause.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe))
 }
 
 #[cfg(test)]

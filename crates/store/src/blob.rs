@@ -211,7 +211,9 @@ impl BlobReader {
         let damaged = |what: &str| Error::Damaged(format!("{}: chunk {number} {what}", self.name));
         let Some((offset, digest)) = self.chunks.get(number) else { return Err(damaged("is not there")) };
         let raw = match block::read(&*self.file, *offset, self.file_len) {
-            Ok(read) if read.header.kind == Kind::Chunk && read.header.raw_len <= BLOB_CHUNK_BYTES => read.unpacked()?,
+            Ok(read) if read.header.kind == Kind::Chunk && read.header.raw_len <= BLOB_CHUNK_BYTES => {
+                read.unpacked()?
+            }
             Err(NoBlock::Io(e)) => return Err(Error::disk(format!("reading {}", self.name))(e)),
             _ => return Err(damaged("is not what was written")),
         };

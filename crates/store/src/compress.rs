@@ -85,7 +85,9 @@ mod tests {
     use super::*;
 
     fn page(seed: u32) -> Vec<u8> {
-        (0..3000u32).flat_map(|i| format!("<p>line {} of {seed}</p>\n", i.wrapping_mul(2_654_435_761)).into_bytes()).collect()
+        (0..3000u32)
+            .flat_map(|i| format!("<p>line {} of {seed}</p>\n", i.wrapping_mul(2_654_435_761)).into_bytes())
+            .collect()
     }
 
     #[test]

@@ -37,5 +37,5 @@ pub use capture::{Body, Capture, Kind, Record, RecordId, WarcHeader, key_of};
 pub use compact::Compacted;
 pub use error::{Error, Result};
 pub use index::{Entry, EntryKey, Totals};
-pub use store::{Appended, Recovery, Scan, Store};
+pub use store::{Appended, Options, Recovery, Scan, Store};
 pub use verify::{Damage, Verified};

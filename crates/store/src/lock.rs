@@ -15,7 +15,8 @@ impl DirLock {
     pub(crate) fn take(dir: &Path) -> Result<Self> {
         fs::create_dir_all(dir).map_err(Error::disk(format!("making the data directory {}", dir.display())))?;
         let path = dir.join("LOCK");
-        let opening = || Error::disk(format!("opening {} (an archive needs a directory that can be written)", path.display()));
+        let opening =
+            || Error::disk(format!("opening {} (an archive needs a directory that can be written)", path.display()));
         let mut file =
             OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).map_err(opening())?;
         match file.try_lock() {

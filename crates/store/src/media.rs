@@ -3,7 +3,9 @@
 /// Formats that compress themselves: packing them again costs time and gains nothing.
 pub(crate) fn is_compressed_media(media: &str) -> bool {
     match media.split_once('/') {
-        Some(("image", kind)) => !matches!(kind, "svg+xml" | "bmp" | "x-ms-bmp" | "x-icon" | "vnd.microsoft.icon" | "tiff"),
+        Some(("image", kind)) => {
+            !matches!(kind, "svg+xml" | "bmp" | "x-ms-bmp" | "x-icon" | "vnd.microsoft.icon" | "tiff")
+        }
         Some(("video", _)) => true,
         Some(("audio", kind)) => !matches!(kind, "wav" | "x-wav" | "midi"),
         Some(("font", kind)) => matches!(kind, "woff" | "woff2"),

@@ -130,7 +130,8 @@ impl PackWriter {
 
     fn flush(&mut self) -> Result<()> {
         let Some(file) = &self.file else { return Err(Error::Damaged("no pack is open".into())) };
-        file.write_all_at(&self.waiting, self.written).map_err(Error::disk(format!("writing {}", name(self.number))))?;
+        file.write_all_at(&self.waiting, self.written)
+            .map_err(Error::disk(format!("writing {}", name(self.number))))?;
         self.written += self.waiting.len() as u64;
         self.waiting.clear();
         Ok(())

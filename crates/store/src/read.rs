@@ -166,9 +166,8 @@ impl ItemReader {
     }
 
     fn item_at(&self, place: Place, key: Option<&str>, steps_left: usize) -> Result<Item> {
-        let damaged = |what: &str| {
-            Error::Damaged(format!("{} at byte {} {what}", crate::pack::name(place.pack), place.offset))
-        };
+        let damaged =
+            |what: &str| Error::Damaged(format!("{} at byte {} {what}", crate::pack::name(place.pack), place.offset));
         let Frame { bytes, is_deltas } = self.frame(place)?;
         if !is_deltas {
             let range = group_slot(&bytes, place.slot).ok_or_else(|| damaged("lacks an item"))?;
@@ -191,7 +190,13 @@ impl ItemReader {
         let is_deltas = match block.header.kind {
             Kind::Group => false,
             Kind::Deltas => true,
-            _ => return Err(Error::Damaged(format!("{} at byte {} is no capture", crate::pack::name(place.pack), place.offset))),
+            _ => {
+                return Err(Error::Damaged(format!(
+                    "{} at byte {} is no capture",
+                    crate::pack::name(place.pack),
+                    place.offset
+                )));
+            }
         };
         let frame = Frame { bytes: Arc::new(block.unpacked()?), is_deltas };
         self.frames.insert((place.pack, place.offset), frame.clone());
@@ -273,7 +278,12 @@ impl ItemReader {
                 return Ok(Body::Blob { len: reader.len, digests: reader.digests });
             }
             Where::With(owner) => {
-                let gone = || Error::Damaged(format!("the capture of {} {} whose body this one has is gone", owner.key, owner.time));
+                let gone = || {
+                    Error::Damaged(format!(
+                        "the capture of {} {} whose body this one has is gone",
+                        owner.key, owner.time
+                    ))
+                };
                 let place = self.entry(owner)?.and_then(|e| e.place).ok_or_else(gone)?;
                 let item = self.item(place, Some(&owner.key))?;
                 let mut c = Cursor::new(&item);

@@ -322,7 +322,13 @@ impl<'a> Sealer<'a> {
                 entry.depth = base.depth + 1;
                 self.waiting.delta_bytes += packed.len();
                 let raw_len = item.len();
-                self.waiting.deltas.push(Delta { op, body: in_item, base: (base.id.clone(), base.at), packed, raw_len });
+                self.waiting.deltas.push(Delta {
+                    op,
+                    body: in_item,
+                    base: (base.id.clone(), base.at),
+                    packed,
+                    raw_len,
+                });
                 // What only repeats an earlier body is no better a base than that.
                 self.last = Some(if repeats {
                     base

@@ -36,6 +36,22 @@ pub enum Appended {
     Removed,
 }
 
+/// How a store works, where the defaults do not fit.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Bytes of captures held in memory before they are sealed into a pack. More packs better; twice this much is the
+    /// store's appetite. Sane: 1 MiB to 256 MiB.
+    pub batch_bytes: usize,
+    /// Seal in a thread of its own, while the next batch fills.
+    pub background: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { batch_bytes: BATCH_BYTES, background: true }
+    }
+}
+
 /// What opening found to mend.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recovery {
@@ -86,7 +102,7 @@ pub(crate) struct Inner {
     pending: Mutex<Pending>,
     changed: Condvar,
     poison: OnceLock<String>,
-    background: bool,
+    options: Options,
     _lock: Option<DirLock>,
 }
 
@@ -111,24 +127,28 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Store {
     /// Opens the archive in a directory, making it if it is missing, and mends what a crash left.
     pub fn open(dir: &Path) -> Result<(Self, Recovery)> {
+        Self::open_with(dir, Options::default())
+    }
+
+    pub fn open_with(dir: &Path, options: Options) -> Result<(Self, Recovery)> {
         let lock = DirLock::take(dir)?;
         let folders = [pack::FOLDER, journal::FOLDER, blob::FOLDER, blob::TEMP_FOLDER];
         let disk = RealDisk::new(dir, &folders).map_err(Error::disk(format!("preparing {}", dir.display())))?;
         let index = dir.join("index");
         let engine = LsmEngine::open(&index).map_err(|e| Error::Index(format!("{}: {e}", index.display())))?;
-        Self::open_on(Arc::new(disk), Arc::new(engine), Some(lock), true)
+        Self::open_on(Arc::new(disk), Arc::new(engine), Some(lock), options)
     }
 
     /// Opens an archive on any disk and index: how tests lose power. Seals run in the caller's thread.
     pub fn open_simulated(disk: Arc<dyn Disk>, engine: Arc<dyn Engine>) -> Result<(Self, Recovery)> {
-        Self::open_on(disk, engine, None, false)
+        Self::open_on(disk, engine, None, Options { background: false, ..Options::default() })
     }
 
     fn open_on(
         disk: Arc<dyn Disk>,
         engine: Arc<dyn Engine>,
         lock: Option<DirLock>,
-        background: bool,
+        options: Options,
     ) -> Result<(Self, Recovery)> {
         let mut recovery = Recovery::default();
         blob::clean_temp(&*disk)?;
@@ -143,7 +163,7 @@ impl Store {
             pending: Mutex::new(Pending { active: Batch::default(), sealing: None, next_journal: next_journal + 1 }),
             changed: Condvar::new(),
             poison: OnceLock::new(),
-            background,
+            options,
             _lock: lock,
             disk,
             engine,
@@ -158,6 +178,10 @@ impl Store {
             }
             store.seal()?;
             found.journal.remove()?;
+        }
+        if recovery.reindexed > 0 {
+            // So that the next start need not do it again.
+            store.inner.engine.persist()?;
         }
         Ok((store, recovery))
     }
@@ -218,7 +242,7 @@ impl Store {
                 State::Removed => return Ok(Appended::Removed),
             },
         }
-        if pending.active.weight() >= BATCH_BYTES || pending.active.len() >= BATCH_CAPTURES {
+        if pending.active.weight() >= self.inner.options.batch_bytes || pending.active.len() >= BATCH_CAPTURES {
             drop(pending);
             self.rotate()?;
         }
@@ -297,7 +321,7 @@ impl Store {
         drop((pending, journal));
         let inner = self.inner.clone();
         let work = move || inner.seal_batch(&batch, old);
-        if self.inner.background {
+        if self.inner.options.background {
             let spawned = std::thread::Builder::new().name("seal".into()).spawn(work);
             spawned.map_err(|e| self.inner.poison(Error::disk("starting the sealing thread")(e)))?;
             Ok(())
@@ -484,11 +508,17 @@ fn check(capture: &Capture) -> Result<()> {
         return refuse(format!("a URL of {} bytes; at most {URL_BYTES_MAX} are kept", capture.url.len()));
     }
     if capture.companions.len() > COMPANIONS_MAX {
-        return refuse(format!("{} records belong to one capture; at most {COMPANIONS_MAX} do", capture.companions.len()));
+        return refuse(format!(
+            "{} records belong to one capture; at most {COMPANIONS_MAX} do",
+            capture.companions.len()
+        ));
     }
     for record in std::iter::once(&capture.main).chain(&capture.companions) {
         if record.head.len() > HTTP_HEAD_BYTES_MAX {
-            return refuse(format!("an HTTP head of {} bytes; at most {HTTP_HEAD_BYTES_MAX} are kept", record.head.len()));
+            return refuse(format!(
+                "an HTTP head of {} bytes; at most {HTTP_HEAD_BYTES_MAX} are kept",
+                record.head.len()
+            ));
         }
         if let Body::Bytes(bytes, _) = &record.body
             && bytes.len() > BODY_IN_MEMORY_BYTES_MAX
@@ -498,7 +528,9 @@ fn check(capture: &Capture) -> Result<()> {
     }
     let large = |body: &Body| matches!(body, Body::Blob { .. }) || body.len() > COMPANION_BYTES_MAX;
     if capture.companions.iter().any(|c| large(&c.body)) {
-        return refuse(format!("a request or metadata record of more than {COMPANION_BYTES_MAX} bytes beside a capture"));
+        return refuse(format!(
+            "a request or metadata record of more than {COMPANION_BYTES_MAX} bytes beside a capture"
+        ));
     }
     Ok(())
 }
@@ -516,7 +548,10 @@ fn recover_packs(
         let indexed = indexed.and_then(|v| Some(u64::from_be_bytes(v.try_into().ok()?))).unwrap_or(0);
         if indexed > len {
             let name = pack::name(number);
-            return Err(Error::Damaged(format!("{name} is {} bytes shorter than it was: it was changed from outside", indexed - len)));
+            return Err(Error::Damaged(format!(
+                "{name} is {} bytes shorter than it was: it was changed from outside",
+                indexed - len
+            )));
         }
         let mut end = len;
         if indexed < len {

@@ -54,7 +54,8 @@ impl Store {
     }
 
     fn check(&self, entry: &Entry) -> Result<u64> {
-        let capture = self.read(&entry.id)?.ok_or_else(|| Error::Damaged("it is in the index but nowhere else".into()))?;
+        let capture =
+            self.read(&entry.id)?.ok_or_else(|| Error::Damaged("it is in the index but nowhere else".into()))?;
         if let Body::Blob { digests, len } = &capture.main.body {
             let mut reader = self.open_blob(&digests.sha256)?;
             let mut digester = herodotus_base::Digester::new();

@@ -61,10 +61,18 @@ pub(crate) fn run(args: &Args, goals: &mut Goals) -> Result<()> {
         args.repeats
     );
     let mut table = Table::new(&[
-        "file", "records", "program", "CPU s", "records per CPU s", "MB per CPU s", "wall s", "peak RSS MB",
+        "file",
+        "records",
+        "program",
+        "CPU s",
+        "records per CPU s",
+        "MB per CPU s",
+        "wall s",
+        "peak RSS MB",
     ]);
     let mut totals = [Cost::default(); 3];
-    let mut total = Set { name: "**all**".into(), records: 0, pages: 0, versions_median: 0.0, raw_bytes: 0, warc_gz_bytes: 0 };
+    let mut total =
+        Set { name: "**all**".into(), records: 0, pages: 0, versions_median: 0.0, raw_bytes: 0, warc_gz_bytes: 0 };
     for name in SETS {
         let set = sets.get(name).with_context(|| format!("{name} is not in {}", args.data.display()))?;
         let file = data.join(format!("{name}.warc.gz"));

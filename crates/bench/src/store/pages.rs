@@ -53,10 +53,10 @@ impl Pages {
     /// As many URLs as make about this many captures.
     pub(crate) fn for_captures(captures: u64) -> Self {
         let mut dice = Dice(stir(7));
-        let syllables = ["ba", "con", "der", "el", "fi", "gra", "hem", "in", "ju", "ker", "lo", "mun", "ne", "or", "pa", "qui"];
-        let word = |dice: &mut Dice| {
-            (0..=dice.below(4)).map(|_| syllables[dice.below(16) as usize]).collect::<String>()
-        };
+        let syllables =
+            ["ba", "con", "der", "el", "fi", "gra", "hem", "in", "ju", "ker", "lo", "mun", "ne", "or", "pa", "qui"];
+        let word =
+            |dice: &mut Dice| (0..=dice.below(4)).map(|_| syllables[dice.below(16) as usize]).collect::<String>();
         Self { words: (0..4096).map(|_| word(&mut dice)).collect(), urls: (captures / 2).max(REVISITED_EVERY) }
     }
 
@@ -87,11 +87,12 @@ impl Pages {
     pub(crate) fn visits(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let window = SITES_AT_ONCE * SITE_URLS;
         (0..VERSIONS).flat_map(move |version| {
-            (0..self.urls.div_ceil(window)).flat_map(move |w| {
-                (0..window).map(move |i| w * window + (i % SITES_AT_ONCE) * SITE_URLS + i / SITES_AT_ONCE)
-            })
-            .filter(move |url| *url < self.urls && version < self.versions_of(*url))
-            .map(move |url| (url, version))
+            (0..self.urls.div_ceil(window))
+                .flat_map(move |w| {
+                    (0..window).map(move |i| w * window + (i % SITES_AT_ONCE) * SITE_URLS + i / SITES_AT_ONCE)
+                })
+                .filter(move |url| *url < self.urls && version < self.versions_of(*url))
+                .map(move |url| (url, version))
         })
     }
 
@@ -147,7 +148,9 @@ impl Pages {
         for _ in 0..48 {
             let (a, b) = (dice.below(4096), dice.below(4096));
             let (a, b) = (self.word(a), self.word(b));
-            out.push_str(&format!("<li class=\"nav-item\"><a class=\"nav-link\" href=\"/{a}/{b}.html\">{a} {b}</a></li>\n"));
+            out.push_str(&format!(
+                "<li class=\"nav-item\"><a class=\"nav-link\" href=\"/{a}/{b}.html\">{a} {b}</a></li>\n"
+            ));
         }
         out.push_str("</ul></nav><main>\n");
     }
@@ -159,7 +162,8 @@ impl Pages {
         while out.len() + 40 < end {
             // One sentence in three is one of two hundred that the site says everywhere.
             let said_before = dice.below(3) == 0;
-            let mut sentence = if said_before { Dice(site ^ stir(dice.below(200))) } else { Dice(stir(dice.below(u64::MAX))) };
+            let mut sentence =
+                if said_before { Dice(site ^ stir(dice.below(200))) } else { Dice(stir(dice.below(u64::MAX))) };
             for _ in 0..8 + sentence.below(8) {
                 // Small numbers more often than large ones, as words are.
                 let n = sentence.below(64) * sentence.below(64);
@@ -194,7 +198,8 @@ mod tests {
         let pages = Pages::for_captures(1000);
         let (first, second) = (pages.body(10, 0), pages.body(10, 1));
         assert!((19_000..21_000).contains(&first.len()), "{}", first.len());
-        let lines = |body: &[u8]| body.split(|b| *b == b'\n').map(<[u8]>::to_vec).collect::<std::collections::HashSet<_>>();
+        let lines =
+            |body: &[u8]| body.split(|b| *b == b'\n').map(<[u8]>::to_vec).collect::<std::collections::HashSet<_>>();
         let same = lines(&first).intersection(&lines(&second)).count();
         assert!(same * 10 >= lines(&first).len() * 8 && first != second);
     }

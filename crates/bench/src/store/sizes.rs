@@ -71,8 +71,18 @@ pub(crate) fn run(args: &Args, goals: &mut Goals) -> Result<()> {
     ] {
         println!("{title}:\n");
         let mut table = Table::new(&[
-            "set", "pages", "versions", ".warc.gz MB", "length MB", "ratio", "allocated MB", "ratio", "compacted MB",
-            "ratio", "allocated ratio", "of it index MB",
+            "set",
+            "pages",
+            "versions",
+            ".warc.gz MB",
+            "length MB",
+            "ratio",
+            "allocated MB",
+            "ratio",
+            "compacted MB",
+            "ratio",
+            "allocated ratio",
+            "of it index MB",
         ]);
         let mut sum = Sizes::default();
         for name in names {

@@ -1,16 +1,203 @@
-//! `demo`: see it work.
+//! `demo`: the main job, with nothing but this program. A small web is served on loopback and changes day by day; each day
+//! it is fetched into an archive, which is then asked, exported, brought in again and compared.
 
 use crate::Session;
-use anyhow::Result;
+use crate::show::{bytes, count, json_line, plural};
+use anyhow::{Context, Result, ensure};
 use clap::Args;
+use herodotus_store::archive::{Format, ImportOptions, Selection, export, import};
+use herodotus_store::{Appended, Body, Capture, Entry, Kind, Record, Store, key_of};
+use herodotus_testweb::{Config, Server, Web, get, round_time};
+use serde_json::json;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Instant;
 
 /// Show what Herodotus does, on a small web of its own.
+///
+/// Serves a few sites on loopback, archives them on several days while they change, lists and compares versions, exports
+/// everything, brings it in again, and checks that nothing was lost. Needs no network and leaves nothing behind.
 #[derive(Debug, Args)]
-pub(crate) struct Demo {}
+pub(crate) struct Demo {
+    /// Days on which the web is archived
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(2..=365))]
+    days: u32,
+
+    /// Keep the archive in this directory, to try the other commands on
+    #[arg(long, value_name = "DIR")]
+    keep: Option<PathBuf>,
+}
 
 impl Demo {
-    pub(crate) fn run(self, _session: &Session) -> Result<ExitCode> {
+    pub(crate) fn run(self, session: &Session) -> Result<ExitCode> {
+        let started = Instant::now();
+        let temp = tempfile::tempdir().context("making a temporary directory")?;
+        let dir = self.keep.clone().unwrap_or_else(|| temp.path().join("archive"));
+        let say = |text: &str| {
+            if !session.json {
+                println!("{text}");
+            }
+        };
+        let web = Web::new(Config { hosts: 5, pages_per_host: 24, ..Config::default() });
+        let server = Server::start(web).context("serving on loopback")?;
+        say(&format!(
+            "A small web is served on {}: {} hosts. It is archived on {} days.\n",
+            server.addr(),
+            5,
+            self.days
+        ));
+        let (store, _) = Store::open(&dir)?;
+        let fetched = self.archive(&server, &store, &say)?;
+        let stats = store.totals()?;
+        let on_disk = store.bytes_on_disk()?;
+        say(&format!(
+            "\n{} of {} came in: {} on disk, {:.1} % of it. {} of them were unchanged and cost only their date.\n",
+            plural(stats.captures, "capture", "captures"),
+            bytes(stats.bytes_in),
+            bytes(on_disk),
+            100.0 * on_disk as f64 / stats.bytes_in.max(1) as f64,
+            count(stats.shared)
+        ));
+        let busiest = busiest_page(&store)?;
+        say(&format!("{} changed often. Its last versions:", busiest.url));
+        for entry in store.versions(&busiest.id.key, true).take(5) {
+            let entry = entry?;
+            say(&format!("  {}  {}  {:>9}", entry.id.time, crate::show::status(&entry), bytes(entry.len)));
+        }
+        let warc = temp.path().join("demo.warc.gz");
+        let out =
+            export(&store, &Selection::default(), &warc, Format::of_path(&warc).context("format")?, false, |_| {})?;
+        say(&format!(
+            "\nExported as WARC: {} records, {} (the archive itself is {:.2} of that).",
+            count(out.records),
+            bytes(out.bytes),
+            on_disk as f64 / out.bytes.max(1) as f64
+        ));
+        let same = round_trip(&store, &warc, &temp.path().join("second"))?;
+        say(&format!(
+            "Brought in again elsewhere: {} came out byte for byte the same.",
+            plural(same, "capture", "captures")
+        ));
+        let verified = store.verify(|_, _| {})?;
+        ensure!(verified.damaged.is_empty(), "the archive is damaged: {:?}", verified.damaged);
+        ensure!(fetched == stats.captures, "{fetched} captures were fetched, {} are here", stats.captures);
+        say(&format!("Every digest checked: {} are what was written.", plural(verified.captures, "record", "records")));
+        store.close()?;
+        if session.json {
+            json_line(&json!({
+                "days": self.days,
+                "captures": stats.captures,
+                "urls": stats.urls,
+                "unchanged": stats.shared,
+                "bytes_in": stats.bytes_in,
+                "bytes_on_disk": on_disk,
+                "exported_bytes": out.bytes,
+                "came_back_the_same": same,
+                "damaged": verified.damaged.len(),
+                "seconds": started.elapsed().as_secs_f64(),
+            }))?;
+        } else if let Some(keep) = &self.keep {
+            println!("\nThe archive is in {0}. Try:\n", keep.display());
+            println!("  herodotus --data {} list {}", keep.display(), busiest.url);
+            println!("  herodotus --data {} diff {}", keep.display(), busiest.url);
+            println!("  herodotus --data {} stats --by-host", keep.display());
+        } else {
+            println!(
+                "\nDone in {:.1} s. `herodotus demo --keep DIR` keeps the archive to play with;",
+                started.elapsed().as_secs_f64()
+            );
+            println!("`herodotus import FILE.warc.gz` brings in your own.");
+        }
         Ok(ExitCode::SUCCESS)
     }
+
+    /// Fetches everything on each day, and says what was new.
+    fn archive(&self, server: &Server, store: &Store, say: &dyn Fn(&str)) -> Result<u64> {
+        let mut fetched = 0;
+        say("day         fetched   changed   bytes in   on disk");
+        for day in 0..self.days {
+            server.set_round(day);
+            let (mut changed, mut today) = (0u64, 0u64);
+            for url in server.web().urls(day) {
+                let capture = fetch(server, &url, day)?;
+                let before = store.newest_not_after(&capture.key(), capture.time)?;
+                changed += u64::from(before.is_none_or(|b| b.sha1 != capture.main.payload_sha1()));
+                if store.append(capture)? == Appended::Stored {
+                    today += 1;
+                }
+            }
+            store.commit()?;
+            fetched += today;
+            if day == 0 || (day + 1) % 5 == 0 || day + 1 == self.days {
+                store.seal()?;
+                say(&format!(
+                    "{}  {:>7}   {:>7}  {:>9}  {:>8}",
+                    round_time(day).rfc3339().get(..10).unwrap_or_default(),
+                    count(today),
+                    count(changed),
+                    bytes(store.totals()?.bytes_in),
+                    bytes(store.bytes_on_disk()?)
+                ));
+            }
+        }
+        Ok(fetched)
+    }
+}
+
+fn fetch(server: &Server, url: &str, day: u32) -> Result<Capture> {
+    let rest = url.strip_prefix("http://").context("the small web speaks http only")?;
+    let at = rest.find('/').unwrap_or(rest.len());
+    let (host, path) = rest.split_at(at);
+    let exchange = get(server.addr(), host, if path.is_empty() { "/" } else { path })
+        .with_context(|| format!("fetching {url}"))?;
+    let time = round_time(day);
+    let main = Record::new(Kind::Response, url, time, exchange.response_head, Body::new(exchange.body));
+    let request = Record::new(Kind::Request, url, time, exchange.request_head, Body::new(Vec::new()));
+    Ok(Capture { url: url.to_owned(), time, main, companions: vec![request] })
+}
+
+/// The page with the most different versions.
+fn busiest_page(store: &Store) -> Result<Entry> {
+    let mut best: Option<(usize, Entry)> = None;
+    let mut now: Option<(usize, Entry)> = None;
+    for entry in store.scan_all() {
+        let entry = entry?;
+        if entry.media != "text/html" {
+            continue;
+        }
+        now = Some(match now {
+            Some((n, last)) if last.id.key == entry.id.key => (n + usize::from(last.sha1 != entry.sha1), entry),
+            _ => (1, entry),
+        });
+        if let Some((n, entry)) = &now
+            && best.as_ref().is_none_or(|(most, _)| n > most)
+        {
+            best = Some((*n, entry.clone()));
+        }
+    }
+    best.map(|(_, entry)| entry).context("the archive holds no page")
+}
+
+/// Imports what was exported into a second archive, and counts the captures that are the same there.
+fn round_trip(store: &Store, warc: &Path, dir: &Path) -> Result<u64> {
+    let (second, _) = Store::open(dir)?;
+    let report = import(&second, warc, &ImportOptions::default(), |_| {})?;
+    ensure!(report.skipped == 0, "our own export could not be read: {:?}", report.skips);
+    let mut same = 0;
+    for entry in store.scan_all() {
+        let entry = entry?;
+        let here = super::resolved(store, &entry)?;
+        let there = second.newest_not_after(&key_of(&entry.url), entry.id.time)?;
+        let there = there.with_context(|| format!("{} of {} did not come back", entry.url, entry.id.time))?;
+        let there = super::resolved(&second, &there)?;
+        ensure!(
+            here.main.head == there.main.head && here.main.body == there.main.body && here.time == there.time,
+            "{} of {} came back different",
+            entry.url,
+            entry.id.time
+        );
+        same += 1;
+    }
+    second.close()?;
+    Ok(same)
 }

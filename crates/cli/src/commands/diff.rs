@@ -80,7 +80,8 @@ impl Diff {
     fn print(&self, older: &Entry, newer: &Entry, diff: &TextDiff<'_, '_, str>, changes: usize) -> Result<()> {
         let mut out = std::io::stdout().lock();
         let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-        let paint = |code: &str, text: &str| if colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() };
+        let paint =
+            |code: &str, text: &str| if colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() };
         writeln!(out, "{}", paint("1", &newer.url))?;
         writeln!(out, "{}", paint("31", &format!("- {}", older.id.time)))?;
         writeln!(out, "{}", paint("32", &format!("+ {}", newer.id.time)))?;

@@ -58,7 +58,11 @@ impl Get {
             json_line(&value)?;
             return Ok(ExitCode::SUCCESS);
         }
-        let record = if self.request { capture.request().context("no request was kept with this capture")? } else { &capture.main };
+        let record = if self.request {
+            capture.request().context("no request was kept with this capture")?
+        } else {
+            &capture.main
+        };
         let mut out = std::io::stdout().lock();
         if self.headers || self.request {
             out.write_all(&record.head)?;

@@ -4,6 +4,7 @@ use crate::Session;
 use crate::show::{bytes, count, json_line, plural, progress};
 use anyhow::{Context, Result};
 use clap::Args;
+use herodotus_store::Options;
 use herodotus_store::archive::{ImportOptions, ImportReport, import};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -34,11 +35,16 @@ pub(crate) struct Import {
     /// Refuse records larger than this many bytes
     #[arg(long, value_name = "BYTES", default_value_t = 64 << 30)]
     max_record: u64,
+
+    /// Megabytes of captures to hold in memory before they are written (more packs better)
+    #[arg(long, value_name = "MB", default_value_t = 24, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    memory: u16,
 }
 
 impl Import {
     pub(crate) fn run(self, session: &Session) -> Result<ExitCode> {
-        let store = session.open()?;
+        let batch_bytes = usize::from(self.memory) << 20;
+        let store = session.open_with(Options { batch_bytes, ..Options::default() })?;
         let limits = herodotus_warc::ReadLimits {
             expansion_max: self.max_expansion,
             record_bytes_max: self.max_record,
@@ -88,11 +94,8 @@ impl Import {
 
 fn show(session: &Session, file: &Path, report: &ImportReport) -> Result<()> {
     if session.json {
-        let skips: Vec<_> = report
-            .skips
-            .iter()
-            .map(|s| json!({ "file": s.file, "offset": s.offset, "reason": s.reason }))
-            .collect();
+        let skips: Vec<_> =
+            report.skips.iter().map(|s| json!({ "file": s.file, "offset": s.offset, "reason": s.reason })).collect();
         return json_line(&json!({
             "event": "imported",
             "file": file,
@@ -119,13 +122,21 @@ fn show(session: &Session, file: &Path, report: &ImportReport) -> Result<()> {
     if report.removed > 0 {
         parts.push(format!("{} removed earlier and left out", count(report.removed)));
     }
-    println!("{}: {} in {} records, {}", file.display(), parts.join(", "), count(report.records_total()), bytes(report.bytes_read));
+    println!(
+        "{}: {} in {} records, {}",
+        file.display(),
+        parts.join(", "),
+        count(report.records_total()),
+        bytes(report.bytes_read)
+    );
     if report.resumed_after > 0 {
         println!("  went on after record {}, where it was interrupted", count(report.resumed_after));
     }
     if report.digest_mismatches > 0 {
-        println!("  {} do not match the digest that their file gives them; they were kept as they are",
-            plural(report.digest_mismatches, "payload", "payloads"));
+        println!(
+            "  {} do not match the digest that their file gives them; they were kept as they are",
+            plural(report.digest_mismatches, "payload", "payloads")
+        );
     }
     if report.skipped > 0 {
         println!("  {} skipped:", plural(report.skipped, "record", "records"));

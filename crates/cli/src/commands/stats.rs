@@ -81,7 +81,12 @@ impl Stats {
                 hosts.sort_by_key(|(name, host)| (std::cmp::Reverse(host.bytes_in), name.clone()));
                 println!("\n{:<40} {:>10} {:>10} {:>10}", "host", "urls", "captures", "bytes in");
                 for (name, host) in &hosts {
-                    println!("{name:<40} {:>10} {:>10} {:>10}", count(host.urls), count(host.captures), bytes(host.bytes_in));
+                    println!(
+                        "{name:<40} {:>10} {:>10} {:>10}",
+                        count(host.urls),
+                        count(host.captures),
+                        bytes(host.bytes_in)
+                    );
                 }
             }
         }

@@ -42,7 +42,10 @@ impl Verify {
             for damage in &found.damaged {
                 println!("damaged: {} of {}: {}", damage.entry.url, damage.entry.id.time, damage.reason);
                 if let Some(root) = &damage.because_of {
-                    println!("         its own bytes are whole; it depends on the version of {} ({})", root.time, root.key);
+                    println!(
+                        "         its own bytes are whole; it depends on the version of {} ({})",
+                        root.time, root.key
+                    );
                 }
             }
             match found.damaged.len() as u64 {

@@ -166,7 +166,8 @@ impl Exporter<'_> {
         let mut resolved = None;
         if let Some(original) = self.store.original_of(capture)? {
             // A revisit of something that is not in this file could not be replayed from it.
-            resolved = if self.full || !self.selection.has(&original) { self.resolve(capture, &original)? } else { None };
+            resolved =
+                if self.full || !self.selection.has(&original) { self.resolve(capture, &original)? } else { None };
             match &resolved {
                 Some(record) => {
                     let block = header::block_digest(self.store, record)?;
@@ -296,7 +297,8 @@ impl Exporter<'_> {
 
     fn page(&mut self, entry: &Entry, record: &Record) -> Result<()> {
         let Output::Wacz(wacz) = &mut self.out else { return Ok(()) };
-        let is_page = entry.status == Some(200) && matches!(entry.media.as_str(), "text/html" | "application/xhtml+xml");
+        let is_page =
+            entry.status == Some(200) && matches!(entry.media.as_str(), "text/html" | "application/xhtml+xml");
         let Body::Bytes(bytes, _) = &record.body else { return Ok(()) };
         if is_page {
             let content_type = herodotus_page::ResponseHead::parse(&record.head)
@@ -355,7 +357,9 @@ impl Output {
         match self {
             Self::Warc { .. } => Ok(()),
             Self::Wacz(wacz) => Ok(wacz.index(line)?),
-            Self::Cdxj { file, temp } => writeln!(file, "{line}").map_err(Error::disk(format!("writing {}", temp.goal.display()))),
+            Self::Cdxj { file, temp } => {
+                writeln!(file, "{line}").map_err(Error::disk(format!("writing {}", temp.goal.display())))
+            }
         }
     }
 

@@ -50,7 +50,8 @@ pub(super) fn drop_broken_digests(fields: &mut Fields) {
     fields.retain(|(name, value)| {
         let is_digest = ["WARC-Block-Digest", "WARC-Payload-Digest"].iter().any(|n| n.eq_ignore_ascii_case(name));
         let well_formed = value.split_once(':').is_some_and(|(algorithm, digest)| {
-            let word = |s: &str, more: &str| !s.is_empty() && s.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c));
+            let word =
+                |s: &str, more: &str| !s.is_empty() && s.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c));
             word(algorithm, "-") && word(digest, "+/=-_")
         });
         !is_digest || well_formed
@@ -149,8 +150,7 @@ pub(super) fn into_revisit(mut ready: Ready, record: &Record, original: &Origina
 pub(super) fn complete_revisit(ready: &mut Ready, original: &Entry) {
     // Fractions of a second came with WARC/1.1.
     let time = if ready.version == "WARC/1.0" { original.id.time.floor_second() } else { original.id.time };
-    for (name, value) in
-        [("WARC-Refers-To-Target-URI", original.url.clone()), ("WARC-Refers-To-Date", time.rfc3339())]
+    for (name, value) in [("WARC-Refers-To-Target-URI", original.url.clone()), ("WARC-Refers-To-Date", time.rfc3339())]
     {
         if get(&ready.fields, name).is_none() {
             set(&mut ready.fields, name, value);
@@ -161,7 +161,10 @@ pub(super) fn complete_revisit(ready: &mut Ready, original: &Entry) {
 /// Turns a revisit's header into that of the response it stands for. What both have stays as it is spelled.
 pub(super) fn into_response(mut ready: Ready, head: &[u8], body: &Body, block: Sha1) -> Ready {
     let fields = &mut ready.fields;
-    remove(fields, &["WARC-Profile", "WARC-Refers-To", "WARC-Refers-To-Target-URI", "WARC-Refers-To-Date", "WARC-Truncated"]);
+    remove(
+        fields,
+        &["WARC-Profile", "WARC-Refers-To", "WARC-Refers-To-Target-URI", "WARC-Refers-To-Date", "WARC-Truncated"],
+    );
     set(fields, "WARC-Type", "response".to_owned());
     if !get(fields, "Content-Type").is_some_and(is_http) {
         set(fields, "Content-Type", HTTP_RESPONSE.to_owned());

@@ -5,10 +5,10 @@
 
 use super::assemble::{Assembled, Assembler, Place, Read as ReadRecord};
 use super::header;
+use crate::Store;
 use crate::capture::{Body, Kind, Record, RecordId, WarcHeader};
 use crate::error::{Error, Result};
 use crate::store::Appended;
-use crate::Store;
 use herodotus_base::limits::{BODY_IN_MEMORY_BYTES_MAX, HTTP_HEAD_BYTES_MAX};
 use herodotus_base::{Sha1, Sha256};
 use herodotus_warc::{Item, Position, ReadLimits, Reader, Skip};
@@ -165,7 +165,11 @@ fn store_one(store: &Store, whole: Assembled, report: &mut ImportReport, options
         Ok(Appended::Removed) => report.removed += 1,
         Err(Error::Refused(reason)) => {
             let url: String = url.chars().take(100).collect();
-            skipped(report, options, Skip { file: place.member, offset: place.offset, reason: format!("{url}: {reason}") })?;
+            skipped(
+                report,
+                options,
+                Skip { file: place.member, offset: place.offset, reason: format!("{url}: {reason}") },
+            )?;
         }
         Err(other) => return Err(other),
     }
@@ -211,9 +215,7 @@ fn read_record(
     }
     let is_http = match kind {
         Kind::Request => true,
-        Kind::Response | Kind::Revisit => {
-            record.header.field("Content-Type").is_none_or(header::is_http)
-        }
+        Kind::Response | Kind::Revisit => record.header.field("Content-Type").is_none_or(header::is_http),
         _ => false,
     };
     let (head, body) = read_block(store, &mut record, is_http, buffer)?;

@@ -85,6 +85,7 @@ impl Wanted {
 /// Whether a capture's file gives it this digest, or it is the SHA-256 of its payload.
 fn has_digest(capture: &Capture, digest: &str) -> bool {
     let sha256 = || capture.main.body.digests().sha256.to_string();
-    let is_sha256 = |(name, hex): (&str, &str)| name.eq_ignore_ascii_case("sha256") && hex.eq_ignore_ascii_case(&sha256());
+    let is_sha256 =
+        |(name, hex): (&str, &str)| name.eq_ignore_ascii_case("sha256") && hex.eq_ignore_ascii_case(&sha256());
     capture.main.field("WARC-Payload-Digest") == Some(digest) || digest.split_once(':').is_some_and(is_sha256)
 }

@@ -29,8 +29,7 @@ pub(super) fn fold(params: &[u8], inner: &[u8]) -> Option<Vec<u8>> {
     if quality > 11 || !(10..=24).contains(&window) {
         return None;
     }
-    let params =
-        BrotliEncoderParams { quality: i32::from(quality), lgwin: i32::from(window), ..Default::default() };
+    let params = BrotliEncoderParams { quality: i32::from(quality), lgwin: i32::from(window), ..Default::default() };
     let mut out = Vec::with_capacity(inner.len() / 3);
     brotli::BrotliCompress(&mut &inner[..], &mut out, &params).ok()?;
     Some(out)

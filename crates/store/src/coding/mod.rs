@@ -172,7 +172,12 @@ mod tests {
     #[test]
     fn what_lies_about_its_coding_is_left_alone() {
         for coding in ["gzip", "br", "zstd", "deflate", "gzip, gzip, gzip, gzip, gzip", "x"] {
-            for body in [b"".as_slice(), b"plain text", &[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 1, 2, 3], &[0x28, 0xb5, 0x2f, 0xfd]] {
+            for body in [
+                b"".as_slice(),
+                b"plain text",
+                &[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 1, 2, 3],
+                &[0x28, 0xb5, 0x2f, 0xfd],
+            ] {
                 let head = head(&format!("Content-Encoding: {coding}\r\n"));
                 assert_eq!(unfold(&head, body), None, "{coding}");
                 assert_eq!(plain_body(&head, body), body);
@@ -192,7 +197,14 @@ mod tests {
 
     #[test]
     fn forged_recipes_are_refused() {
-        for recipe in [b"\x01".as_slice(), b"\x02\x01\x00", b"\x03\x02\xff\xff", b"\x04\x01\x09", b"\x09\x00", &[1, 0, 1, 0, 1, 0, 1, 0, 1, 0]] {
+        for recipe in [
+            b"\x01".as_slice(),
+            b"\x02\x01\x00",
+            b"\x03\x02\xff\xff",
+            b"\x04\x01\x09",
+            b"\x09\x00",
+            &[1, 0, 1, 0, 1, 0, 1, 0, 1, 0],
+        ] {
             assert_eq!(fold(recipe, b"inner"), None, "{recipe:?}");
         }
     }

@@ -40,7 +40,10 @@ pub fn read_all(disk: &dyn Disk, name: &str, bytes_max: u64) -> io::Result<Vec<u
     let file = disk.open(name)?;
     let len = file.len()?;
     if len > bytes_max {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, format!("{name} has {len} bytes, more than {bytes_max}")));
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            format!("{name} has {len} bytes, more than {bytes_max}"),
+        ));
     }
     let mut out = vec![0; len as usize];
     file.read_exact_at(&mut out, 0)?;

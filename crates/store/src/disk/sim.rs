@@ -181,9 +181,8 @@ fn dir_synced(later: &[Step], name: &str) -> bool {
 fn sectors(offset: usize, bytes: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     let first = (SECTOR_BYTES - offset % SECTOR_BYTES).min(bytes.len());
     let (head, tail) = bytes.split_at(first);
-    std::iter::once((offset, head)).chain(
-        tail.chunks(SECTOR_BYTES).enumerate().map(move |(i, chunk)| (offset + first + i * SECTOR_BYTES, chunk)),
-    )
+    std::iter::once((offset, head))
+        .chain(tail.chunks(SECTOR_BYTES).enumerate().map(move |(i, chunk)| (offset + first + i * SECTOR_BYTES, chunk)))
 }
 
 impl Disk for SimDisk {
@@ -209,9 +208,7 @@ impl Disk for SimDisk {
         let state = self.state();
         let in_folder = state.names.iter().filter(|(name, _)| folder_of(name) == folder);
         Ok(in_folder
-            .map(|(name, id)| {
-                (name.rsplit('/').next().unwrap_or_default().to_owned(), state.files[*id].len() as u64)
-            })
+            .map(|(name, id)| (name.rsplit('/').next().unwrap_or_default().to_owned(), state.files[*id].len() as u64))
             .collect())
     }
 

@@ -43,11 +43,7 @@ impl EntryKey {
         let (rest, time) = rest.split_last_chunk::<8>()?;
         let (zero, key) = rest.split_last()?;
         (*zero == 0).then_some(())?;
-        Some(Self {
-            key: std::str::from_utf8(key).ok()?.to_owned(),
-            time: Timestamp::from_sortable(*time)?,
-            tag: *tag,
-        })
+        Some(Self { key: std::str::from_utf8(key).ok()?.to_owned(), time: Timestamp::from_sortable(*time)?, tag: *tag })
     }
 }
 

@@ -186,6 +186,7 @@ fn a_damaged_index_is_refused_in_words_or_made_again() {
         let mut files = Vec::new();
         walk(&archive.data().join("index"), &mut files);
         assert!(!files.is_empty());
+        let mut complaints: Vec<String> = Vec::new();
         for path in files {
             let bytes = fs::read(&path).unwrap();
             for spoil in 0..3 {
@@ -199,15 +200,11 @@ fn a_damaged_index_is_refused_in_words_or_made_again() {
                     archive.open().map(|_| contents(archive.store()).1).map_err(|e| e.to_string())
                 }));
                 match opened {
-                    Err(_) => panic!("{shown}, spoiled in way {spoil}: a panic"),
-                    Ok(Ok(damaged)) => assert!(damaged.is_empty(), "{shown}: {damaged:?}"),
-                    Ok(Err(error)) => {
-                        assert!(error.contains("index"), "{shown}: `{error}` does not name the index");
-                        assert!(
-                            error.contains("delete") || error.contains("remove"),
-                            "{shown}: `{error}` does not say what to do"
-                        );
-                    }
+                    Err(_) => complaints.push(format!("{shown}, spoiled in way {spoil}: a panic")),
+                    Ok(Ok(damaged)) if damaged.is_empty() => {}
+                    Ok(Ok(damaged)) => complaints.push(format!("{shown}, spoiled in way {spoil}: {damaged:?}")),
+                    Ok(Err(error)) if error.contains("index") && error.contains("delete") => {}
+                    Ok(Err(error)) => complaints.push(format!("{shown}: `{error}` does not say what to do")),
                 }
                 archive.drop_store();
                 // Whatever happened, the way out that is promised works.
@@ -220,6 +217,7 @@ fn a_damaged_index_is_refused_in_words_or_made_again() {
                 }
             }
         }
+        assert!(complaints.is_empty(), "{complaints:#?}");
     });
 }
 

@@ -112,10 +112,7 @@ mod tests {
     #[test]
     fn what_is_not_known_is_left_out() {
         let line = CdxLine { mime: None, status: None, digest: None, filename: None, ..line() };
-        assert_eq!(
-            line.to_string(),
-            r#"com,example)/ 20140103030321 {"url": "http://example.com/"}"#
-        );
+        assert_eq!(line.to_string(), r#"com,example)/ 20140103030321 {"url": "http://example.com/"}"#);
     }
 
     #[test]

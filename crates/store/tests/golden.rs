@@ -1,0 +1,106 @@
+//! Files of every format version we ever wrote, read for ever. `tests/data/v1` was written by the first version: a pack with
+//! shared frames, differences, raw and shared bodies, a large body's file, and a journal of operations that were committed
+//! but not yet sealed. It is never written again; a new format version gets a folder of its own.
+
+mod support;
+
+use herodotus_store::{Body, Capture, Store, key_of};
+use std::io::{Read, Write};
+use std::path::Path;
+use support::{noise, page, picture, time, with_body};
+
+const FILM: usize = 5_000_000;
+
+/// What the golden archive holds.
+fn captures(store: Option<&Store>) -> Vec<Capture> {
+    let mut out = Vec::new();
+    for version in 0..20u32 {
+        out.push(page("https://example.org/", i64::from(version) * 60, version));
+    }
+    for n in 0..5 {
+        out.push(page(&format!("https://example.org/page/{n}"), n, n as u32));
+        out.push(picture(&format!("https://example.org/{n}.png"), n, n as u64 / 2));
+    }
+    out.push(page("https://mirror.example/", 7, 3));
+    out.push(with_body("https://example.org/empty", 1, "text/plain", Vec::new()));
+    let mut film = page("https://example.org/film", 2, 0);
+    let mut bytes = vec![0; FILM - 1000];
+    bytes.extend(noise(1, 1000));
+    film.main.body = match store {
+        Some(store) => {
+            let mut writer = store.blob_writer("text/plain").unwrap();
+            writer.write_all(&bytes).unwrap();
+            writer.finish().unwrap()
+        }
+        None => Body::Blob { len: FILM as u64, digests: herodotus_base::Digests::of(&bytes) },
+    };
+    out.push(film);
+    out
+}
+
+fn committed() -> Vec<Capture> {
+    vec![page("https://example.org/", 5000, 77), picture("https://example.org/late.png", 5001, 5)]
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &target)
+        } else {
+            std::fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+#[test]
+fn an_archive_of_version_1_is_read_whole() {
+    let dir = tempfile::tempdir().unwrap();
+    copy(Path::new("tests/data/v1"), dir.path());
+    let (store, recovery) = Store::open(dir.path()).unwrap();
+    assert_eq!(recovery.replayed, 4, "two captures, a note and a removal were only in the journal");
+    assert_eq!(recovery.cut, vec![]);
+    let removed = page("https://example.org/page/4", 4, 4).id();
+    let mut expected = captures(None);
+    expected.extend(committed());
+    for capture in expected {
+        let found = store.read(&capture.id()).unwrap();
+        if capture.id() == removed {
+            assert_eq!(found, None);
+        } else {
+            assert_eq!(found.as_ref(), Some(&capture), "{} {}", capture.url, capture.time);
+        }
+    }
+    let film = store.newest_not_after(&key_of("https://example.org/film"), time(2)).unwrap().unwrap();
+    let film = store.read(&film.id).unwrap().unwrap();
+    let mut bytes = Vec::new();
+    store.open_body(&film.main.body).unwrap().read_to_end(&mut bytes).unwrap();
+    assert_eq!(bytes.len(), FILM);
+    assert_eq!(store.noted("import:golden").unwrap().unwrap(), b"1 at 0.0.0 7");
+    assert_eq!(store.totals().unwrap().captures, 20 + 10 + 3 + 2 - 1);
+    assert!(store.verify(|_, _| {}).unwrap().damaged.is_empty());
+    store.compact(true, |_, _| {}).unwrap();
+    assert!(store.verify(|_, _| {}).unwrap().damaged.is_empty());
+}
+
+/// How the golden archive was made. Run by hand, once per format version, with the target folder in the environment.
+#[test]
+#[ignore = "writes a golden archive: set HERODOTUS_GOLDEN=DIR"]
+fn write_a_golden_archive() {
+    let dir = std::env::var_os("HERODOTUS_GOLDEN").expect("HERODOTUS_GOLDEN names the folder to write");
+    let (store, _) = Store::open(Path::new(&dir)).unwrap();
+    for capture in captures(Some(&store)) {
+        store.append(capture).unwrap();
+    }
+    store.seal().unwrap();
+    for capture in committed() {
+        store.append(capture).unwrap();
+    }
+    store.note("import:golden", b"1 at 0.0.0 7").unwrap();
+    store.remove(&page("https://example.org/page/4", 4, 4).id()).unwrap();
+    store.commit().unwrap();
+    // Not closed: the journal is part of what must be readable.
+    std::mem::forget(store);
+}

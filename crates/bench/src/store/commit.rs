@@ -23,7 +23,7 @@ const ALONE: u64 = 2_000;
 const WRITERS: u64 = 32;
 const PER_WRITER: u64 = 100;
 /// Few enough for one batch, so that nothing is sealed and every sync that is counted is a commit's.
-const PER_WRITER_COUNTED: u64 = 30;
+const COMMITS_COUNTED: u64 = 960;
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     let pages = Pages::for_captures(1_000_000);
@@ -38,11 +38,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     say("commits");
     row("*limit:* bare append and fdatasync, one writer".into(), &bare(args, &pages)?, "1".into());
     let (alone, reopened) = alone(args, &pages)?;
-    row("one writer".into(), &alone, "1".into());
+    row("one writer".into(), &alone, counted(args, &pages, 1)?);
     let group = group(args, &pages)?;
-    let (commits, syncs) = counted(args, &pages)?;
-    let shared = format!("{} ({} for {})", short(syncs as f64 / commits as f64), count(syncs), count(commits));
-    row(format!("{WRITERS} writers"), &group, shared);
+    row(format!("{WRITERS} writers"), &group, counted(args, &pages, WRITERS)?);
     table.print();
     println!("{reopened}\n");
     Ok(())
@@ -87,28 +85,29 @@ fn alone(args: &Args, pages: &Pages) -> Result<(Latency, String)> {
 fn group(args: &Args, pages: &Pages) -> Result<Latency> {
     let dir = temporary(args)?;
     let store = Store::open(dir.path())?.0;
-    let latency = write_together(&store, pages, PER_WRITER)?;
+    let latency = write_together(&store, pages, WRITERS, PER_WRITER)?;
     store.close()?;
     Ok(latency)
 }
 
 /// How many syncs the journal needs: the same on a disk that counts. Commits do not touch the index.
-fn counted(args: &Args, pages: &Pages) -> Result<(u64, u64)> {
+fn counted(args: &Args, pages: &Pages, writers: u64) -> Result<String> {
     let dir = temporary(args)?;
     let syncs = Arc::new(AtomicU64::new(0));
     let disk = RealDisk::new(dir.path(), &["packs", "journal", "blobs", "tmp"])?;
     let disk = CountingDisk::new(disk, syncs.clone());
     let store = Store::open_simulated(Arc::new(disk), Arc::new(MemoryEngine::default()))?.0;
     let before = syncs.load(Ordering::Relaxed);
-    write_together(&store, pages, PER_WRITER_COUNTED)?;
+    write_together(&store, pages, writers, COMMITS_COUNTED / writers)?;
     let counted = syncs.load(Ordering::Relaxed) - before;
     store.close()?;
-    Ok((WRITERS * PER_WRITER_COUNTED, counted))
+    let commits = COMMITS_COUNTED / writers * writers;
+    Ok(format!("{} ({} for {})", short(counted as f64 / commits as f64), count(counted), count(commits)))
 }
 
-fn write_together(store: &Store, pages: &Pages, each: u64) -> Result<Latency> {
+fn write_together(store: &Store, pages: &Pages, writers: u64, each: u64) -> Result<Latency> {
     let captures = |writer: u64| (0..each).map(|n| pages.capture(writer * each + n, 0)).collect::<Result<Vec<_>>>();
-    let captures: Vec<_> = (0..WRITERS).map(captures).collect::<Result<_>>()?;
+    let captures: Vec<_> = (0..writers).map(captures).collect::<Result<_>>()?;
     let parts: Vec<Result<Latency>> = std::thread::scope(|scope| {
         let write = |mine: Vec<_>| {
             scope.spawn(move || {

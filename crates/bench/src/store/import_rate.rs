@@ -66,6 +66,7 @@ pub(crate) fn run(args: &Args, goals: &mut Goals) -> Result<()> {
         "program",
         "CPU s",
         "records per CPU s",
+        "of cdxj-indexer",
         "MB per CPU s",
         "wall s",
         "peak RSS MB",
@@ -80,14 +81,14 @@ pub(crate) fn run(args: &Args, goals: &mut Goals) -> Result<()> {
         total.records += set.records;
         total.raw_bytes += set.raw_bytes;
         for ((tool, cost), sum) in Tool::ALL.into_iter().zip(costs).zip(&mut totals) {
-            table.row(row(set, tool, cost));
+            table.row(row(set, tool, cost, costs[1]));
             sum.wall_s += cost.wall_s;
             sum.cpu_s += cost.cpu_s;
             sum.rss_peak_bytes = sum.rss_peak_bytes.max(cost.rss_peak_bytes);
         }
     }
     for (tool, cost) in Tool::ALL.into_iter().zip(totals) {
-        table.row(row(&total, tool, cost));
+        table.row(row(&total, tool, cost, totals[1]));
     }
     table.print();
     let [ours, indexer, _] = totals.map(|cost| cost.cpu_s);
@@ -108,7 +109,7 @@ fn alternate(args: &Args, programs: &Programs, file: &Path) -> Result<[Cost; 3]>
     Ok(costs.map(median))
 }
 
-fn row(set: &Set, tool: Tool, cost: Cost) -> [String; 8] {
+fn row(set: &Set, tool: Tool, cost: Cost, indexer: Cost) -> [String; 9] {
     let cpu_s = cost.cpu_s.max(1e-9);
     [
         set.name.clone(),
@@ -116,6 +117,7 @@ fn row(set: &Set, tool: Tool, cost: Cost) -> [String; 8] {
         tool.name().to_owned(),
         seconds(cost.cpu_s),
         short(set.records as f64 / cpu_s),
+        format!("{} ×", short(indexer.cpu_s / cpu_s)),
         short(set.raw_bytes as f64 / 1e6 / cpu_s),
         seconds(cost.wall_s),
         mb(cost.rss_peak_bytes),

@@ -1,7 +1,8 @@
 //! Pages that never were, made as fast as they can be stored: 20 KB each, computed from numbers, never kept.
 //!
 //! Pages of a site share its frame (head, navigation, footer) and some of its sentences, as templates and boilerplate make
-//! them do; a later version of a page has about one paragraph in sixteen rewritten. Gzip makes about a quarter of one.
+//! them do; a later version of a page has about one paragraph in sixteen rewritten, and one version in five is the same as the
+//! one before. Gzip makes about a quarter of one.
 
 use anyhow::{Context, Result};
 use herodotus_base::Timestamp;
@@ -196,11 +197,11 @@ mod tests {
     #[test]
     fn pages_are_20_kb_and_versions_resemble_each_other() {
         let pages = Pages::for_captures(1000);
-        let (first, second) = (pages.body(10, 0), pages.body(10, 1));
+        let (first, second) = (pages.body(10, 0), pages.body(10, 3));
         assert!((19_000..21_000).contains(&first.len()), "{}", first.len());
         let lines =
             |body: &[u8]| body.split(|b| *b == b'\n').map(<[u8]>::to_vec).collect::<std::collections::HashSet<_>>();
         let same = lines(&first).intersection(&lines(&second)).count();
-        assert!(same * 10 >= lines(&first).len() * 8 && first != second);
+        assert!(same * 10 >= lines(&first).len() * 7 && first != second);
     }
 }

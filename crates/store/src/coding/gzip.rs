@@ -1,52 +1,90 @@
-//! gzip bodies: `preflate-rs` works out which deflate encoder made the stream and writes down where it differs from the
-//! guess, typically 50–150 bytes for a page, whatever the encoder was.
+//! gzip bodies: nearly all of them were made by zlib, so the recipe is which parameters it was given. The encoder is our own
+//! ([`super::zlib`]), frozen, because what was folded with it must fold the same way for ever.
 
+use super::zlib::{Params, deflate, deflates_to};
 use crate::limits::UNFOLDED_BYTES_MAX;
 use crate::wire::{Cursor, Put};
-use preflate_rs::{PreflateConfig, preflate_whole_deflate_stream, recreate_whole_deflate_stream};
-use std::panic::catch_unwind;
+use std::sync::atomic::{AtomicU8, Ordering};
 
-/// Content, and what is needed to make the same gzip file of it: header, corrections, and what follows the stream.
+/// Levels by how common they are: Apache and most libraries use 6, nginx 1, careful people 9 and 5.
+const LEVELS: [u8; 9] = [6, 1, 9, 5, 4, 2, 3, 7, 8];
+/// The level that worked last: servers come in runs.
+static LAST: AtomicU8 = AtomicU8::new(LEVELS[0]);
+
+/// Content, and what is needed to make the same gzip file of it: header, parameters, and what follows the stream.
 pub(super) fn unfold(body: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
     let header_len = header_len(body)?;
-    let deflate = &body[header_len..];
-    // preflate analyses hostile bytes; should it have a panic left in it, the body is simply stored as it came.
-    let (result, plain) = catch_unwind(|| {
-        let config =
-            PreflateConfig { plain_text_limit: UNFOLDED_BYTES_MAX, verify_compression: false, ..Default::default() };
-        preflate_whole_deflate_stream(deflate, &config).ok()
-    })
-    .ok()??;
-    let inner = plain.text().to_vec();
-    let rest = deflate.get(result.compressed_size..)?;
+    let (inner, stream_len) = inflate(&body[header_len..])?;
+    let (stream, rest) = body[header_len..].split_at_checked(stream_len)?;
+    let made_by = parameters(&inner, stream)?;
     // Checksum and length can be computed again; anything else behind the stream is kept as it is.
     let rest = if rest == trailer(&inner) { None } else { Some(rest) };
-    let mut params = Vec::with_capacity(result.corrections.len() + header_len + 8);
+    let mut params = vec![made_by.level, made_by.window_bits, made_by.mem_level];
     params.put_bytes(&body[..header_len]);
-    params.put_bytes(&result.corrections);
-    match rest {
-        None => params.push(0),
-        Some(rest) => {
-            params.push(1);
-            params.put_bytes(rest);
+    params.push(u8::from(rest.is_some()));
+    params.put_raw(rest.unwrap_or_default());
+    (params.len() < body.len() / 2).then_some((inner, params))
+}
+
+/// What zlib was given to make this stream, if it was zlib.
+fn parameters(inner: &[u8], stream: &[u8]) -> Option<Params> {
+    let last = LAST.load(Ordering::Relaxed);
+    let mut shapes = vec![(15, 8), (15, 9)];
+    // nginx narrows window and memory when it knows that the page is short.
+    let (mut window_bits, mut mem_level) = (15u8, 8u8);
+    while window_bits > 9 && inner.len() + 262 < 1 << (window_bits - 1) {
+        (window_bits, mem_level) = (window_bits - 1, mem_level.saturating_sub(1).max(1));
+    }
+    if window_bits < 15 {
+        shapes.insert(1, (window_bits, mem_level));
+    }
+    for (window_bits, mem_level) in shapes {
+        for level in std::iter::once(last).chain(LEVELS.into_iter().filter(|l| *l != last)) {
+            let params = Params { level, window_bits, mem_level };
+            if deflates_to(inner, params, stream) {
+                LAST.store(level, Ordering::Relaxed);
+                return Some(params);
+            }
         }
     }
-    (inner.len() <= UNFOLDED_BYTES_MAX && params.len() < body.len() / 2).then_some((inner, params))
+    None
 }
 
 pub(super) fn fold(params: &[u8], inner: &[u8]) -> Option<Vec<u8>> {
     let mut c = Cursor::new(params);
-    let (header, corrections) = (c.bytes()?, c.bytes()?);
-    let deflate = catch_unwind(|| recreate_whole_deflate_stream(inner, corrections).ok()).ok()??;
-    let mut out = Vec::with_capacity(header.len() + deflate.len() + 8);
+    let made_by = Params { level: c.u8()?, window_bits: c.u8()?, mem_level: c.u8()? };
+    let header = c.bytes()?;
+    let stream = deflate(inner, made_by)?;
+    let mut out = Vec::with_capacity(header.len() + stream.len() + 8);
     out.put_raw(header);
-    out.put_raw(&deflate);
+    out.put_raw(&stream);
     match c.u8()? {
         0 => out.put_raw(&trailer(inner)),
-        1 => out.put_raw(c.bytes()?),
+        1 => out.put_raw(c.rest()),
         _ => return None,
     }
     Some(out)
+}
+
+/// Inflates a whole stream; says how many bytes of it were used.
+fn inflate(stream: &[u8]) -> Option<(Vec<u8>, usize)> {
+    let mut out = Vec::with_capacity(stream.len().saturating_mul(4).min(UNFOLDED_BYTES_MAX));
+    let mut inflate = flate2::Decompress::new(false);
+    loop {
+        let before = (inflate.total_in(), out.len());
+        if out.len() == out.capacity() {
+            (out.len() < UNFOLDED_BYTES_MAX).then_some(())?;
+            out.reserve(out.len().max(4096));
+        }
+        let rest = stream.get(before.0 as usize..)?;
+        match inflate.decompress_vec(rest, &mut out, flate2::FlushDecompress::None).ok()? {
+            flate2::Status::StreamEnd => {
+                return (out.len() <= UNFOLDED_BYTES_MAX).then_some((out, inflate.total_in() as usize));
+            }
+            _ if before == (inflate.total_in(), out.len()) => return None,
+            _ => {}
+        }
+    }
 }
 
 /// Decodes for a reader; tolerates what browsers tolerate (a missing or wrong trailer).

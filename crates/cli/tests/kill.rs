@@ -1,6 +1,8 @@
 //! The real program, killed with SIGKILL at fifty random moments of imports: what it had called durable is there each time,
 //! and the import goes on where it was.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, unreachable_pub, reason = "a test fails by panicking")]
+
 use herodotus_base::Timestamp;
 use herodotus_store::{Body, Kind, Store, key_of};
 use herodotus_warc::{Coding, Writer};

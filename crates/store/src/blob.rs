@@ -158,8 +158,7 @@ pub struct BlobReader {
     file_len: u64,
     pub len: u64,
     pub digests: Digests,
-    /// Offset and digest of each chunk.
-    chunks: Vec<(u64, Sha256)>,
+    chunks: Chunks,
     at: u64,
     chunk: Vec<u8>,
     chunk_number: Option<usize>,
@@ -226,7 +225,10 @@ impl BlobReader {
     }
 }
 
-fn decode_footer(bytes: &[u8]) -> Option<(u64, Digests, Vec<(u64, Sha256)>)> {
+/// Where each chunk stands, and its digest.
+type Chunks = Vec<(u64, Sha256)>;
+
+fn decode_footer(bytes: &[u8]) -> Option<(u64, Digests, Chunks)> {
     let mut c = Cursor::new(bytes);
     (c.u8()? == FORM).then_some(())?;
     let len = c.u64()?;

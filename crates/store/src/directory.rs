@@ -137,13 +137,15 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<Vec<Op>> {
 
 /// Applies the operations of a seal to the index, in one atomic batch that also says how far the pack is indexed.
 pub(crate) fn apply(engine: &dyn Engine, pack: u32, indexed_to: u64, ops: &[Op]) -> Result<()> {
-    let mut state = Applying { engine, totals: totals(engine)?, local: BTreeMap::new() };
+    let mut state = Applying { engine, totals: totals(engine)?, local: Default::default() };
     for op in ops {
         state.one(op)?;
     }
     let totals = state.totals.encode();
-    let mut batch: Vec<Write> =
-        state.local.into_iter().map(|((table, key), value)| Write { table, key, value }).collect();
+    let mut batch: Vec<Write> = Vec::new();
+    for (table, local) in Table::ALL.into_iter().zip(state.local) {
+        batch.extend(local.into_iter().map(|(key, value)| Write { table, key, value }));
+    }
     batch.push(Write { table: Table::Meta, key: Totals::KEY.to_vec(), value: Some(totals) });
     batch.push(Write { table: Table::Meta, key: pack_key(pack), value: Some(indexed_to.to_be_bytes().to_vec()) });
     engine.write(batch)
@@ -157,20 +159,20 @@ pub(crate) fn totals(engine: &dyn Engine) -> Result<Totals> {
 struct Applying<'a> {
     engine: &'a dyn Engine,
     totals: Totals,
-    /// The batch so far, so that an operation sees the ones before it.
-    local: BTreeMap<(Table, Vec<u8>), Option<Vec<u8>>>,
+    /// The batch so far, by table, so that an operation sees the ones before it.
+    local: [BTreeMap<Vec<u8>, Option<Vec<u8>>>; Table::ALL.len()],
 }
 
 impl Applying<'_> {
     fn get(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>> {
-        match self.local.get(&(table, key.to_vec())) {
+        match self.local[table as usize].get(key) {
             Some(value) => Ok(value.clone()),
             None => self.engine.get(table, key),
         }
     }
 
     fn set(&mut self, table: Table, key: Vec<u8>, value: Option<Vec<u8>>) {
-        self.local.insert((table, key), value);
+        self.local[table as usize].insert(key, value);
     }
 
     fn entry(&self, id: &EntryKey) -> Result<Option<Entry>> {

@@ -76,8 +76,11 @@ pub(crate) struct Skeleton {
     kind: Kind,
     id: RecordId,
     head: Vec<u8>,
-    warc: Option<(String, Vec<(String, Option<String>)>)>,
+    warc: Option<(String, Vec<MaybeDerived>)>,
 }
+
+/// A field, with its value unless it is derived.
+type MaybeDerived = (String, Option<String>);
 
 /// What a record's derived fields are derived from.
 struct Known<'a> {

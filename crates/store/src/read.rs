@@ -108,7 +108,7 @@ pub(crate) fn put_delta(out: &mut Vec<u8>, base: &BaseRef, raw_len: usize, packe
     out.put_raw(packed);
 }
 
-fn take_delta<'a>(block: &'a [u8], slot: u32) -> Option<(BaseRef, usize, &'a [u8])> {
+fn take_delta(block: &[u8], slot: u32) -> Option<(BaseRef, usize, &[u8])> {
     let mut c = Cursor::new(block.get(group_slot(block, slot)?)?);
     Some((BaseRef::take(&mut c)?, c.usize()?, c.rest()))
 }

@@ -2,6 +2,8 @@
 //! removal, with what was not synced kept, dropped or torn; each image is opened again and compared with what had been
 //! acknowledged by then.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, unreachable_pub, reason = "a test fails by panicking")]
+
 mod support;
 
 use herodotus_store::disk::Disk;

@@ -2,6 +2,8 @@
 //! shared frames, differences, raw and shared bodies, a large body's file, and a journal of operations that were committed
 //! but not yet sealed. It is never written again; a new format version gets a folder of its own.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, unreachable_pub, reason = "a test fails by panicking")]
+
 mod support;
 
 use herodotus_store::{Body, Capture, Store, key_of};
@@ -48,7 +50,7 @@ fn copy(from: &Path, to: &Path) {
         let entry = entry.unwrap();
         let target = to.join(entry.file_name());
         if entry.file_type().unwrap().is_dir() {
-            copy(&entry.path(), &target)
+            copy(&entry.path(), &target);
         } else {
             std::fs::copy(entry.path(), target).unwrap();
         }

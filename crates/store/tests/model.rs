@@ -1,5 +1,7 @@
 //! Random operations against a map in memory: whatever is asked in whatever order, the store answers as the map does.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, unreachable_pub, reason = "a test fails by panicking")]
+
 mod support;
 
 use herodotus_store::disk::sim::SimDisk;

@@ -5,6 +5,7 @@ use crate::show::{bytes, count, json_line};
 use anyhow::Result;
 use clap::Args;
 use herodotus_page::host_of_key;
+use herodotus_store::{Entry, Store};
 use serde_json::json;
 use std::process::ExitCode;
 
@@ -29,31 +30,14 @@ impl Stats {
         let store = session.open_existing()?;
         let totals = store.totals()?;
         let (on_disk, index) = (store.bytes_on_disk()?, store.index_bytes());
-        let mut hosts: Vec<(String, Host)> = Vec::new();
-        let mut last_key = String::new();
-        // Entries come in key order, so a host's stand together.
-        for entry in store.scan_all() {
-            let entry = entry?;
-            if !entry.is_capture() {
-                continue;
-            }
-            let name = host_name(host_of_key(&entry.id.key));
-            if hosts.last().is_none_or(|(last, _)| *last != name) {
-                hosts.push((name, Host::default()));
-            }
-            if let Some((_, host)) = hosts.last_mut() {
-                host.captures += 1;
-                host.urls += u64::from(entry.id.key != last_key);
-                host.bytes_in += entry.bytes_in;
-            }
-            last_key = entry.id.key;
-        }
+        let mut hosts = if self.by_host { by_host(&store)? } else { Vec::new() };
+        let host_count = if self.by_host { hosts.len() as u64 } else { count_hosts(&store)? };
         let ratio = on_disk as f64 / totals.bytes_in.max(1) as f64;
         if session.json {
             let mut value = json!({
                 "captures": totals.captures,
                 "urls": totals.urls,
-                "hosts": hosts.len(),
+                "hosts": host_count,
                 "other_records": totals.other_records,
                 "shared": totals.shared,
                 "bytes_in": totals.bytes_in,
@@ -71,7 +55,7 @@ impl Stats {
         } else {
             println!("captures   {:>14}", count(totals.captures));
             println!("urls       {:>14}", count(totals.urls));
-            println!("hosts      {:>14}", count(hosts.len() as u64));
+            println!("hosts      {:>14}", count(host_count));
             println!("unchanged  {:>14}  captures whose body was here already", count(totals.shared));
             println!("other      {:>14}  records about files and fetches", count(totals.other_records));
             println!("bytes in   {:>14}", bytes(totals.bytes_in));
@@ -92,6 +76,44 @@ impl Stats {
         }
         store.close()?;
         Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Counts everything, host by host. Entries come in key order, so a host's stand together.
+fn by_host(store: &Store) -> Result<Vec<(String, Host)>> {
+    let mut hosts: Vec<(String, Host)> = Vec::new();
+    let mut last_key = String::new();
+    for entry in store.scan_all() {
+        let entry = entry?;
+        if !entry.is_capture() {
+            continue;
+        }
+        let name = host_name(host_of_key(&entry.id.key));
+        if hosts.last().is_none_or(|(last, _)| *last != name) {
+            hosts.push((name, Host::default()));
+        }
+        if let Some((_, host)) = hosts.last_mut() {
+            host.captures += 1;
+            host.urls += u64::from(entry.id.key != last_key);
+            host.bytes_in += entry.bytes_in;
+        }
+        last_key = entry.id.key;
+    }
+    Ok(hosts)
+}
+
+/// Only counts the hosts, by leaping from each to the next.
+fn count_hosts(store: &Store) -> Result<u64> {
+    let mut hosts = 0;
+    let mut from = String::new();
+    loop {
+        let next = store.scan(&from, "\u{10ffff}", false).find(|e| e.as_ref().map_or(true, Entry::is_capture));
+        let Some(entry) = next.transpose()? else { return Ok(hosts) };
+        hosts += 1;
+        // A host's keys go on with `)`; the next character is `*`.
+        let host = host_of_key(&entry.id.key);
+        from =
+            if entry.id.key[host.len()..].starts_with(')') { format!("{host}*") } else { format!("{host}\u{10ffff}") };
     }
 }
 

@@ -1,5 +1,61 @@
-//! Being written.
+//! zlib's compressor, frozen. Gzipped bodies are stored unfolded and must fold back to the very same bytes for ever, so
+//! this is our own code and not a dependency that may learn to compress better.
+//!
+//! The algorithm follows zlib by Jean-loup Gailly and Mark Adler (deflate.c and trees.c, 1.2.11 to 1.3.1, whose output is
+//! the same); this is an altered version, reimplemented in safe Rust, and not the original software.
+//!
+//! Promised: for every input and [`Params`], what stock zlib makes in one go (`Z_FINISH`, default strategy, no preset
+//! dictionary). tests/data/zlib_vectors.tsv holds it to that. Not reproduced: level 0, flushes in the middle of the stream,
+//! strategies and `deflateParams`; the forks (Intel, Cloudflare, zlib-ng, Chromium), which choose other matches; and, where
+//! input came in small pieces, the one match or stored block in very many that depends on when zlib's window was slid.
+
+mod matcher;
+mod trees;
+
+use trees::BlockWriter;
+
+/// What `deflateInit2` is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Params { pub level: u8, pub window_bits: u8, pub mem_level: u8 }
-pub(crate) fn deflate(_: &[u8], _: Params) -> Option<Vec<u8>> { None }
-pub(crate) fn deflates_to(_: &[u8], _: Params, _: &[u8]) -> bool { false }
+pub(crate) struct Params {
+    /// 1 to 9.
+    pub level: u8,
+    /// 9 to 15; 8 is taken as 9, as zlib does.
+    pub window_bits: u8,
+    /// 1 to 9.
+    pub mem_level: u8,
+}
+
+impl Params {
+    fn checked(self) -> Option<Self> {
+        let window_bits = self.window_bits.max(9);
+        let in_range = (1..=9).contains(&self.level)
+            && (8..=15).contains(&self.window_bits)
+            && (1..=9).contains(&self.mem_level);
+        in_range.then_some(Self { window_bits, ..self })
+    }
+
+    /// A block ends when it has this many symbols; zlib leaves one place of its buffer unused.
+    fn block_symbols_max(self) -> usize {
+        (1 << (self.mem_level + 6)) - 1
+    }
+}
+
+/// The raw deflate stream that zlib makes of `input` in one go. `None`: parameters out of range.
+pub(crate) fn deflate(input: &[u8], params: Params) -> Option<Vec<u8>> {
+    let params = params.checked()?;
+    let mut blocks = BlockWriter::new(params.block_symbols_max(), None);
+    matcher::compress(input, params, &mut blocks);
+    Some(blocks.into_bytes())
+}
+
+/// Whether zlib with these parameters would have made exactly `expected` of `input`. Stops after the first block that
+/// differs, so that a wrong guess is cheap.
+pub(crate) fn deflates_to(input: &[u8], params: Params, expected: &[u8]) -> bool {
+    let Some(params) = params.checked() else { return false };
+    let mut blocks = BlockWriter::new(params.block_symbols_max(), Some(expected));
+    matcher::compress(input, params, &mut blocks);
+    blocks.made_all_expected()
+}
+
+#[cfg(test)]
+mod tests;

@@ -103,8 +103,8 @@ impl BlobWriter {
         let Some(file) = self.file.take() else { return Err(Error::Refused("the blob is finished".into())) };
         let name = name(&digests.sha256);
         let body = crate::Body::Blob { len: self.len, digests };
-        if self.disk.open(&name).is_ok() {
-            // The same bytes are here already; ours go with the drop.
+        if BlobReader::open(&*self.disk, &digests.sha256).is_ok_and(|mut known| known.check().is_ok()) {
+            // The same bytes are here already, whole; ours go with the drop.
             self.file = Some(file);
             return Ok(body);
         }
@@ -180,8 +180,11 @@ impl BlobReader {
             return Err(damaged("too short"));
         }
         file.read_exact_at(&mut header, 0).map_err(reading())?;
-        if !block::check_file_header(&name, &header, MAGIC)? {
-            return Err(damaged("no header"));
+        match block::check_file_header(&name, &header, MAGIC) {
+            Ok(true) => {}
+            Ok(false) => return Err(damaged("no header")),
+            // One body that we cannot read is no reason to give up on the archive.
+            Err(e) => return Err(Error::Damaged(e.to_string())),
         }
         file.read_exact_at(&mut trailer, file_len - TRAILER_BYTES).map_err(reading())?;
         let footer_len = u64::from(u32::from_le_bytes([trailer[0], trailer[1], trailer[2], trailer[3]]));
@@ -199,6 +202,14 @@ impl BlobReader {
             return Err(damaged("it holds another body"));
         }
         Ok(Self { name, file, file_len, len, digests, chunks, at: 0, chunk: Vec::new(), chunk_number: None })
+    }
+
+    /// Reads everything once, for what it is worth.
+    pub fn check(&mut self) -> Result<()> {
+        for number in 0..self.chunks.len() {
+            self.load(number)?;
+        }
+        Ok(())
     }
 
     /// Continues reading at an offset of the body.

@@ -58,13 +58,23 @@ pub(crate) enum Kind {
     Chunk = 6,
     /// The end of a large body's file.
     BlobEnd = 7,
+    /// Says that everything before it in the file was synced when it was written.
+    Synced = 8,
 }
 
 impl Kind {
     fn from_code(code: u8) -> Option<Self> {
-        [Self::Group, Self::Deltas, Self::Raw, Self::Directory, Self::Journal, Self::Chunk, Self::BlobEnd]
-            .into_iter()
-            .find(|k| *k as u8 == code)
+        let all = [
+            Self::Group,
+            Self::Deltas,
+            Self::Raw,
+            Self::Directory,
+            Self::Journal,
+            Self::Chunk,
+            Self::BlobEnd,
+            Self::Synced,
+        ];
+        all.into_iter().find(|k| *k as u8 == code)
     }
 }
 
@@ -147,6 +157,40 @@ impl Block {
     pub(crate) fn unpacked(self) -> Result<Vec<u8>> {
         if self.header.packed { compress::unpack(&self.payload, self.header.raw_len) } else { Ok(self.payload) }
     }
+}
+
+/// The next offset at which a whole block stands.
+pub(crate) fn next_whole(file: &dyn DiskFile, from: u64, len: u64) -> io::Result<Option<u64>> {
+    const WINDOW: u64 = 1024 * 1024;
+    let mut at = from;
+    let mut window = Vec::new();
+    while at + (HEADER_BYTES as u64) <= len {
+        let take = (len - at).min(WINDOW + HEADER_BYTES as u64);
+        window.resize(take as usize, 0);
+        file.read_exact_at(&mut window, at)?;
+        for (i, bytes) in window.windows(HEADER_BYTES).enumerate() {
+            let Ok(bytes) = bytes.try_into() else { continue };
+            if Header::decode(bytes).is_some() && read(file, at + i as u64, len).is_ok() {
+                return Ok(Some(at + i as u64));
+            }
+        }
+        at += WINDOW;
+    }
+    Ok(None)
+}
+
+/// Whether anything was ever written behind a sync after this point: then a bad block before it has rotted, and was not
+/// torn.
+pub(crate) fn synced_after(file: &dyn DiskFile, from: u64, len: u64) -> io::Result<bool> {
+    let mut at = from;
+    while let Some(next) = next_whole(file, at, len)? {
+        match read(file, next, len) {
+            Ok(block) if block.header.kind == Kind::Synced => return Ok(true),
+            Ok(block) => at = next + block.header.total_len(),
+            Err(_) => at = next + 1,
+        }
+    }
+    Ok(false)
 }
 
 #[cfg(test)]

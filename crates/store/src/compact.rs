@@ -15,6 +15,7 @@ use crate::limits::BATCH_BYTES;
 use crate::pack;
 use crate::seal::{BodyPlan, Sealer};
 use crate::wire::Cursor;
+use herodotus_base::Sha256;
 use std::collections::{BTreeMap, HashSet};
 
 /// What [`Store::compact`] did.
@@ -212,10 +213,8 @@ impl Store {
     /// Lets go of the bytes of removed captures: what was stored as a difference to one is stored whole.
     fn free_removed(&self, done: &mut Compacted) -> Result<()> {
         let mut removed = Vec::new();
-        for pair in self.inner.engine.range(Table::Captures, &[], &[0xff; 4], false) {
-            let (key, value) = pair?;
-            let Some(id) = EntryKey::decode(&key) else { continue };
-            let entry = crate::read::decode_entry(id, &value)?;
+        for entry in self.all_entries() {
+            let entry = entry?;
             if entry.removed && entry.place.is_some() {
                 removed.push(entry);
             }
@@ -223,13 +222,14 @@ impl Store {
         if removed.is_empty() {
             return Ok(());
         }
+        let needed = self.bodies_like(&removed)?;
         let mut writer = self.inner.writer.lock().unwrap_or_else(|p| p.into_inner());
         // Removals are rare; each seal frees a bounded number of them.
         for some in removed.chunks(1000) {
             writer.begin(false)?;
             let mut sealer = Sealer::new(&self.inner.reader, &*self.inner.engine, &mut writer);
             for entry in some {
-                match self.free(&mut sealer, entry, done) {
+                match self.free(&mut sealer, entry, &needed, done) {
                     // What cannot be read now may be mended later; until then nothing is let go.
                     Err(Error::Damaged(_)) => done.kept_for_others += 1,
                     other => other?,
@@ -240,17 +240,51 @@ impl Store {
         Ok(())
     }
 
-    fn free(&self, sealer: &mut Sealer<'_>, entry: &Entry, done: &mut Compacted) -> Result<()> {
+    /// Every entry, whether or not it may be seen.
+    fn all_entries(&self) -> impl Iterator<Item = Result<Entry>> {
+        self.inner.engine.range(Table::Captures, &[], &[0xff; 4], false).map(|pair| {
+            let (key, value) = pair?;
+            let id =
+                EntryKey::decode(&key).ok_or_else(|| Error::Damaged("a key in the index cannot be read".into()))?;
+            crate::read::decode_entry(id, &value)
+        })
+    }
+
+    /// Bodies that captures which stay may share with these: looked for among those of the same length.
+    fn bodies_like(&self, removed: &[Entry]) -> Result<HashSet<Sha256>> {
+        let lens: HashSet<u64> = removed.iter().map(|e| e.len).collect();
+        let mut needed = HashSet::new();
+        for entry in self.all_entries() {
+            let entry = entry?;
+            let Some(place) = entry.place.filter(|_| !entry.removed && lens.contains(&entry.len)) else { continue };
+            let item = self.inner.reader.item(place, Some(&entry.id.key))?;
+            if let Some(envelope) = envelope::decode(&mut Cursor::new(&item)) {
+                needed.insert(envelope.sha256);
+            }
+        }
+        Ok(needed)
+    }
+
+    fn free(
+        &self,
+        sealer: &mut Sealer<'_>,
+        entry: &Entry,
+        needed: &HashSet<Sha256>,
+        done: &mut Compacted,
+    ) -> Result<()> {
         let reader = &self.inner.reader;
         let Some(place) = entry.place else { return Ok(()) };
         let item = reader.item(place, Some(&entry.id.key))?;
         if let Some(envelope) = envelope::decode(&mut Cursor::new(&item)) {
-            let known = reader.body_place(&envelope.sha256)?.filter(|known| known.at == BodyAt::Item(place));
-            if known.is_some_and(|known| known.shared) {
+            let needed = needed.contains(&envelope.sha256);
+            let known = reader.body_place(&envelope.sha256)?;
+            let owns = known.is_some_and(|known| known.at == BodyAt::Item(place));
+            if owns && needed {
                 done.kept_for_others += 1;
                 return Ok(());
             }
-            if known.is_some() {
+            // A body in a block of its own goes too, unless another capture has the same one.
+            if !needed && (owns || envelope.body == Where::Raw && known.is_some()) {
                 sealer.op(Op::Forget(body_key(&envelope.sha256)));
             }
         }
@@ -281,10 +315,8 @@ impl Store {
         }
         // Blobs are few and large, so it is they that are remembered, and captures that are looked through.
         let mut unused: HashSet<String> = blobs.into_iter().map(|(name, _)| name).collect();
-        for pair in self.inner.engine.range(Table::Captures, &[], &[0xff; 4], false) {
-            let (key, value) = pair?;
-            let Some(id) = EntryKey::decode(&key) else { continue };
-            let entry = crate::read::decode_entry(id, &value)?;
+        for entry in self.all_entries() {
+            let entry = entry?;
             let Some(place) = entry.place.filter(|_| entry.in_file) else { continue };
             match self.inner.reader.item(place, Some(&entry.id.key)) {
                 Ok(item) => {

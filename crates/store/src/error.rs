@@ -10,8 +10,11 @@ pub enum Error {
     /// The disk said no. Nothing that was acknowledged is affected.
     #[error("{doing}: {source}")]
     Disk { doing: String, source: io::Error },
-    /// The index engine said no.
-    #[error("the index in {0}")]
+    /// The index engine said no. Nothing is lost with it.
+    #[error(
+        "the index cannot be used ({0}). It is derived from the packs: delete the folder `index` in the data directory, and \
+         the next start makes it again"
+    )]
     Index(String),
     /// A write failed earlier, so what is on disk after it is unknown: reads go on, writes wait for a restart.
     #[error(

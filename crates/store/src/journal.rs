@@ -106,6 +106,8 @@ impl Journal {
             out.put_raw(&block::file_header(MAGIC, self.number));
         }
         let file = self.file.as_ref().map_or_else(|| Err(Error::Damaged("no journal".into())), Ok)?;
+        // What is before this was synced: a reader can tell a rotten operation from one that was never finished.
+        block::put(&mut out, Kind::Synced, false, &[], 0);
         for act in acts {
             let payload = encode(act);
             block::put(&mut out, Kind::Journal, false, &payload, payload.len());
@@ -133,15 +135,17 @@ pub(crate) struct Found {
     pub(crate) journal: Journal,
     pub(crate) acts: Vec<Act>,
     pub(crate) torn_bytes: u64,
+    /// Where operations stood that have rotted.
+    pub(crate) damaged: Vec<u64>,
 }
 
 /// Reads every journal that a crash left behind, oldest first.
 pub(crate) fn recover(disk: &Arc<dyn Disk>) -> Result<Vec<Found>> {
     let mut found = Vec::new();
     for (file_name, len) in disk.list(FOLDER).map_err(Error::disk("listing the journal"))? {
-        let Some(number) = file_name.strip_suffix(".log").and_then(|n| u32::from_str_radix(n, 16).ok()) else {
-            continue;
-        };
+        // Only names that we would write ourselves.
+        let number = file_name.strip_suffix(".log").and_then(|n| u32::from_str_radix(n, 16).ok());
+        let Some(number) = number.filter(|n| name(*n) == format!("{FOLDER}/{file_name}")) else { continue };
         let name = name(number);
         let reading = || Error::disk(format!("reading {name}"));
         let file = disk.open(&name).map_err(reading())?;
@@ -154,19 +158,33 @@ pub(crate) fn recover(disk: &Arc<dyn Disk>) -> Result<Vec<Found>> {
             }
         }
         let mut acts = Vec::new();
+        let mut damaged = Vec::new();
         while at > 0 {
             match block::read(&*file, at, len) {
                 Ok(read) => {
-                    let act = decode(&read.payload);
-                    acts.push(act.ok_or_else(|| Error::Format(format!("{name} holds an operation we do not know")))?);
                     at += read.header.total_len();
+                    if read.header.kind == Kind::Journal {
+                        let act = decode(&read.payload);
+                        acts.push(
+                            act.ok_or_else(|| Error::Format(format!("{name} holds an operation we do not know")))?,
+                        );
+                    }
                 }
-                Err(NoBlock::End | NoBlock::Bad(_)) => break,
+                Err(NoBlock::End) => break,
+                Err(NoBlock::Bad(_)) => {
+                    if !block::synced_after(&*file, at + 1, len).map_err(reading())? {
+                        break;
+                    }
+                    damaged.push(at);
+                    let next = block::next_whole(&*file, at + 1, len).map_err(reading())?;
+                    let Some(next) = next else { break };
+                    at = next;
+                }
                 Err(NoBlock::Io(e)) => return Err(reading()(e)),
             }
         }
         let journal = Journal { disk: disk.clone(), number, file: Some(file), len: at };
-        found.push(Found { journal, acts, torn_bytes: len - at });
+        found.push(Found { journal, acts, torn_bytes: len - at, damaged });
     }
     Ok(found)
 }
@@ -174,5 +192,9 @@ pub(crate) fn recover(disk: &Arc<dyn Disk>) -> Result<Vec<Found>> {
 impl Found {
     pub(crate) fn number(&self) -> u32 {
         self.journal.number
+    }
+
+    pub(crate) fn name(&self) -> String {
+        name(self.journal.number)
     }
 }

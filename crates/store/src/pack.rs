@@ -38,7 +38,11 @@ impl Packs {
     /// Numbers and sizes, in order.
     pub(crate) fn list(&self) -> Result<Vec<(u32, u64)>> {
         let files = self.disk.list(FOLDER).map_err(Error::disk("listing the packs"))?;
-        let number = |name: &str| u32::from_str_radix(name.strip_suffix(".pack")?, 16).ok();
+        // Only names that we would write ourselves.
+        let number = |file: &str| {
+            let number = u32::from_str_radix(file.strip_suffix(".pack")?, 16).ok()?;
+            (name(number) == format!("{FOLDER}/{file}")).then_some(number)
+        };
         let mut packs: Vec<_> = files.iter().filter_map(|(name, len)| Some((number(name)?, *len))).collect();
         packs.sort_unstable();
         Ok(packs)
@@ -82,9 +86,9 @@ pub(crate) struct PackWriter {
 }
 
 impl PackWriter {
-    /// Goes on behind the newest pack, or begins the first.
-    pub(crate) fn new(disk: Arc<dyn Disk>, newest: Option<(u32, u64)>) -> Result<Self> {
-        let (number, written) = newest.unwrap_or((1, 0));
+    /// Goes on behind the newest pack, or begins one with the number given: no number is used twice.
+    pub(crate) fn new(disk: Arc<dyn Disk>, newest: Option<(u32, u64)>, next: u32) -> Result<Self> {
+        let (number, written) = newest.unwrap_or((next, 0));
         let file = match newest {
             Some((number, _)) => Some(disk.open(&name(number)).map_err(Error::disk("opening the newest pack"))?),
             None => None,
@@ -143,10 +147,14 @@ impl PackWriter {
         let packed = compress::pack(&raw, ZSTD_LEVEL)?;
         self.put(Kind::Directory, true, &packed, raw.len())?;
         self.flush()?;
+        let end = self.written;
         if let Some(file) = &self.file {
             file.sync().map_err(Error::disk(format!("syncing {}", name(self.number))))?;
         }
-        Ok(self.written)
+        // Not synced itself: where it is found, what is before it was.
+        self.put(Kind::Synced, false, &[], 0)?;
+        self.flush()?;
+        Ok(end)
     }
 }
 
@@ -167,9 +175,26 @@ pub(crate) struct Seal {
     whole: bool,
 }
 
-/// Reads the seals of a pack from an offset on (0: from its beginning). A bad block in front of later good seals is
-/// damage: the seal still counts, and `verify` will name what it hit. A bad block in the last seal means that the seal
-/// was never finished.
+/// Checks the first bytes of a pack. `false`: they are zeros, or missing.
+pub(crate) fn check_header(disk: &dyn Disk, number: u32) -> Result<bool> {
+    let name = name(number);
+    let reading = || Error::disk(format!("reading {name}"));
+    let file = disk.open(&name).map_err(reading())?;
+    let mut header = [0; block::FILE_HEADER_BYTES];
+    if file.len().map_err(reading())? >= header.len() as u64 {
+        file.read_exact_at(&mut header, 0).map_err(reading())?;
+    }
+    let begun = block::check_file_header(&name, &header, MAGIC)?;
+    let said = u32::from_le_bytes([header[12], header[13], header[14], header[15]]);
+    if begun && said != number {
+        return Err(Error::Format(format!("{name} says that it is pack {said:08x}: give it back its name")));
+    }
+    Ok(begun)
+}
+
+/// Reads the seals of a pack from an offset on (0: from its beginning). A bad block is damage if anything was written after
+/// a later sync: the seal still counts, and `verify` will name what it hit. In the last seal, without such a sign, it means
+/// that the seal was never finished.
 pub(crate) fn scan(disk: &dyn Disk, number: u32, from: u64) -> Result<Scan> {
     let name = name(number);
     let reading = || Error::disk(format!("reading {name}"));
@@ -177,30 +202,38 @@ pub(crate) fn scan(disk: &dyn Disk, number: u32, from: u64) -> Result<Scan> {
     let len = file.len().map_err(reading())?;
     let mut scan = Scan::default();
     let mut at = from;
-    if at == 0 {
-        let mut header = [0; block::FILE_HEADER_BYTES];
-        if len >= header.len() as u64 {
-            file.read_exact_at(&mut header, 0).map_err(reading())?;
-        }
-        if !block::check_file_header(&name, &header, MAGIC)? {
-            scan.torn_bytes = len;
-            return Ok(scan);
-        }
-        at = header.len() as u64;
-    }
-    let start = at;
     let mut whole = true;
+    if at == 0 {
+        at = block::FILE_HEADER_BYTES as u64;
+        if !check_header(disk, number)? {
+            if !block::synced_after(&*file, at, len).map_err(reading())? {
+                scan.torn_bytes = len;
+                return Ok(scan);
+            }
+            scan.damaged.push(0);
+        }
+    }
+    let mut end = at;
     loop {
         match block::read(&*file, at, len) {
             Ok(read) => {
                 at += read.header.total_len();
-                if read.header.kind == Kind::Directory {
-                    let ops = read.unpacked().ok().and_then(|raw| directory::decode(&raw));
-                    let ops = ops.ok_or_else(|| {
-                        Error::Format(format!("{name} holds a directory that this program does not know how to read"))
-                    })?;
-                    scan.seals.push(Seal { ops, end: at, whole });
-                    whole = true;
+                match read.header.kind {
+                    Kind::Directory => {
+                        let ops = read.unpacked().ok().and_then(|raw| directory::decode(&raw));
+                        let ops = ops.ok_or_else(|| {
+                            Error::Format(format!("{name} holds a directory that this program cannot read"))
+                        })?;
+                        scan.seals.push(Seal { ops, end: at, whole });
+                        (end, whole) = (at, true);
+                    }
+                    Kind::Synced => {
+                        if let Some(seal) = scan.seals.last_mut() {
+                            seal.whole = true;
+                        }
+                        (end, whole) = (at, true);
+                    }
+                    _ => {}
                 }
             }
             Err(NoBlock::End) => break,
@@ -209,42 +242,21 @@ pub(crate) fn scan(disk: &dyn Disk, number: u32, from: u64) -> Result<Scan> {
                 whole = false;
                 scan.damaged.push(at);
                 let hop = header.map(|h| at + h.total_len()).filter(|next| block::read(&*file, *next, len).is_ok());
-                match hop.map_or_else(|| next_block(&*file, at + 1, len), |next| Ok(Some(next))).map_err(reading())? {
+                let next = hop.map_or_else(|| block::next_whole(&*file, at + 1, len), |next| Ok(Some(next)));
+                match next.map_err(reading())? {
                     Some(next) => at = next,
                     None => break,
                 }
             }
         }
     }
-    // Whatever follows a seal was written after the seal was synced: only the very last can be unfinished.
-    if scan.seals.last().is_some_and(|seal| !seal.whole && seal.end == len) {
+    if scan.seals.last().is_some_and(|seal| !seal.whole) {
         scan.seals.pop();
+        end = scan.seals.last().map_or(from.max(block::FILE_HEADER_BYTES as u64), |seal| seal.end);
     }
-    let end = scan.seals.last().map_or(start, |seal| seal.end);
     scan.torn_bytes = len.saturating_sub(end);
     scan.damaged.retain(|at| *at < end);
     Ok(scan)
-}
-
-/// The next offset at which a whole block stands.
-fn next_block(file: &dyn DiskFile, from: u64, len: u64) -> std::io::Result<Option<u64>> {
-    const WINDOW: u64 = 1024 * 1024;
-    let mut at = from;
-    let mut window = Vec::new();
-    while at + (block::HEADER_BYTES as u64) <= len {
-        let take = (len - at).min(WINDOW + block::HEADER_BYTES as u64);
-        window.resize(take as usize, 0);
-        file.read_exact_at(&mut window, at)?;
-        for (i, bytes) in window.windows(block::HEADER_BYTES).enumerate() {
-            let Ok(bytes) = bytes.try_into() else { continue };
-            let plausible = block::Header::decode(bytes).is_some_and(|h| h.stored_len > 0);
-            if plausible && block::read(file, at + i as u64, len).is_ok() {
-                return Ok(Some(at + i as u64));
-            }
-        }
-        at += WINDOW;
-    }
-    Ok(None)
 }
 
 /// Cuts a pack to its last whole seal.

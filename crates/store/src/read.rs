@@ -265,6 +265,9 @@ impl ItemReader {
         let item = self.item(place, Some(&id.key))?;
         let mut c = Cursor::new(&item);
         let envelope = envelope::decode(&mut c).ok_or_else(|| Error::Damaged(unreadable(id)))?;
+        if envelope.id() != *id {
+            return Err(Error::Damaged(format!("another capture stands where {} of {} should be", id.key, id.time)));
+        }
         let body = self.body(id, &envelope, c.rest())?;
         Ok(envelope.with_body(body))
     }

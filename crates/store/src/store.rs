@@ -61,8 +61,10 @@ pub struct Recovery {
     pub replayed: u64,
     /// Captures that the index had to be told of again.
     pub reindexed: u64,
-    /// Places in packs that are not what was written.
+    /// Places in packs and journals that are not what was written.
     pub damaged: Vec<(String, u64)>,
+    /// Packs that the index knows and the disk does not have.
+    pub missing: Vec<String>,
 }
 
 impl Recovery {
@@ -77,6 +79,9 @@ impl Recovery {
         }
         if self.reindexed > 0 {
             out.push(format!("indexed {} captures again from the packs", self.reindexed));
+        }
+        for name in &self.missing {
+            out.push(format!("{name} is missing: bring it back, or run `herodotus verify` to see what was in it"));
         }
         for (name, at) in &self.damaged {
             out.push(format!("{name} is damaged at byte {at}: run `herodotus verify` to see what that hit"));
@@ -134,8 +139,7 @@ impl Store {
         let lock = DirLock::take(dir)?;
         let folders = [pack::FOLDER, journal::FOLDER, blob::FOLDER, blob::TEMP_FOLDER];
         let disk = RealDisk::new(dir, &folders).map_err(Error::disk(format!("preparing {}", dir.display())))?;
-        let index = dir.join("index");
-        let engine = LsmEngine::open(&index).map_err(|e| Error::Index(format!("{}: {e}", index.display())))?;
+        let engine = LsmEngine::open(&dir.join("index"))?;
         Self::open_on(Arc::new(disk), Arc::new(engine), Some(lock), options)
     }
 
@@ -153,14 +157,18 @@ impl Store {
         let mut recovery = Recovery::default();
         blob::clean_temp(&*disk)?;
         let packs = Packs::new(disk.clone());
-        let newest = recover_packs(&*disk, &*engine, &packs, &mut recovery)?;
+        let (newest, next_pack) = recover_packs(&*disk, &*engine, &packs, &mut recovery)?;
         let journals = journal::recover(&disk)?;
-        let next_journal = journals.iter().map(|j| j.number()).max().unwrap_or(0) + 1;
+        let next_journal = journals.iter().map(|j| j.number()).max().unwrap_or(0).wrapping_add(1);
         let inner = Inner {
             reader: ItemReader::new(packs, engine.clone()),
-            writer: Mutex::new(PackWriter::new(disk.clone(), newest)?),
+            writer: Mutex::new(PackWriter::new(disk.clone(), newest, next_pack)?),
             journal: Mutex::new(Journal::new(disk.clone(), next_journal)),
-            pending: Mutex::new(Pending { active: Batch::default(), sealing: None, next_journal: next_journal + 1 }),
+            pending: Mutex::new(Pending {
+                active: Batch::default(),
+                sealing: None,
+                next_journal: next_journal.wrapping_add(1),
+            }),
             changed: Condvar::new(),
             poison: OnceLock::new(),
             options,
@@ -171,8 +179,9 @@ impl Store {
         let store = Self { inner: Arc::new(inner) };
         for found in journals {
             if found.torn_bytes > 0 {
-                recovery.cut.push((format!("{}/{:08x}.log", journal::FOLDER, found.number()), found.torn_bytes));
+                recovery.cut.push((found.name(), found.torn_bytes));
             }
+            recovery.damaged.extend(found.damaged.iter().map(|at| (found.name(), *at)));
             for act in found.acts {
                 recovery.replayed += u64::from(store.act(act)? == Appended::Stored);
             }
@@ -192,9 +201,10 @@ impl Store {
     }
 
     /// Takes a capture in. It is readable at once, and durable after the next [`Store::commit`] or [`Store::seal`].
-    pub fn append(&self, capture: Capture) -> Result<Appended> {
+    pub fn append(&self, capture: impl Into<Arc<Capture>>) -> Result<Appended> {
+        let capture = capture.into();
         check(&capture)?;
-        self.act(Act::Store(Arc::new(capture)))
+        self.act(Act::Store(capture))
     }
 
     /// Takes a capture out: nobody sees it from now on, it is never stored again, and its bytes go with the next
@@ -316,7 +326,8 @@ impl Store {
         let batch = Arc::new(std::mem::take(&mut pending.active));
         pending.sealing = Some(batch.clone());
         let number = pending.next_journal;
-        pending.next_journal += 1;
+        // They are few at a time and removed soon: the numbers may go round.
+        pending.next_journal = pending.next_journal.wrapping_add(1);
         let old = std::mem::replace(&mut *journal, Journal::new(self.inner.disk.clone(), number));
         drop((pending, journal));
         let inner = self.inner.clone();
@@ -541,15 +552,27 @@ fn recover_packs(
     engine: &dyn Engine,
     packs: &Packs,
     recovery: &mut Recovery,
-) -> Result<Option<(u32, u64)>> {
+) -> Result<(Option<(u32, u64)>, u32)> {
     let mut newest = None;
-    for (number, len) in packs.list()? {
+    let mut next = 1;
+    let found = packs.list()?;
+    for pair in engine.range(Table::Meta, b"pack:", b"pack;", false) {
+        let (key, _) = pair?;
+        let Some(number) = key.last_chunk::<4>().map(|n| u32::from_be_bytes(*n)) else { continue };
+        next = next.max(number.saturating_add(1));
+        if !found.iter().any(|(there, _)| *there == number) {
+            recovery.missing.push(pack::name(number));
+        }
+    }
+    for (number, len) in found {
+        next = next.max(number.saturating_add(1));
+        pack::check_header(disk, number)?;
         let indexed = engine.get(Table::Meta, &pack_key(number))?;
         let indexed = indexed.and_then(|v| Some(u64::from_be_bytes(v.try_into().ok()?))).unwrap_or(0);
         if indexed > len {
             let name = pack::name(number);
             return Err(Error::Damaged(format!(
-                "{name} is {} bytes shorter than it was: it was changed from outside",
+                "{name} is {} bytes shorter than it was, changed from outside: bring back the whole file, or delete the folder `index` to go on with what is left",
                 indexed - len
             )));
         }
@@ -577,7 +600,8 @@ fn recover_packs(
         }
         newest = Some((number, end));
     }
-    Ok(newest)
+    // Where a newer one is missing, its number is not given to another.
+    Ok((newest.filter(|(number, _)| number + 1 == next), next))
 }
 
 /// Entries in order, from the index and from what is on its way there.

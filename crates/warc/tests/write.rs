@@ -200,7 +200,7 @@ fn a_wacz_is_read_back_and_its_lists_are_true() {
     assert_eq!(digest["hash"], format!("sha256:{}", Sha256::of(&package_bytes)));
     let resources = package["resources"].as_array().unwrap();
     let paths: Vec<&str> = resources.iter().map(|r| r["path"].as_str().unwrap()).collect();
-    assert_eq!(paths, ["archive/data.warc.gz", "indexes/index.cdxj", "pages/pages.jsonl"]);
+    assert_eq!(paths, ["archive/data.warc.gz", "indexes/index.cdx", "pages/pages.jsonl"]);
     for resource in resources {
         let bytes = entry(resource["path"].as_str().unwrap());
         assert_eq!(resource["bytes"], bytes.len());
@@ -208,7 +208,7 @@ fn a_wacz_is_read_back_and_its_lists_are_true() {
     }
     // Each index line leads to its record.
     let warc = entry("archive/data.warc.gz");
-    let index = String::from_utf8(entry("indexes/index.cdxj")).unwrap();
+    let index = String::from_utf8(entry("indexes/index.cdx")).unwrap();
     for (line, want) in index.lines().zip(expected(5)) {
         let json: serde_json::Value = serde_json::from_str(&line[line.find('{').unwrap()..]).unwrap();
         let number = |name: &str| json[name].as_str().unwrap().parse::<usize>().unwrap();

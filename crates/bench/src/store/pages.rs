@@ -2,7 +2,7 @@
 //!
 //! Pages of a site share its frame (head, navigation, footer) and some of its sentences, as templates and boilerplate make
 //! them do; a later version of a page has about one paragraph in sixteen rewritten, and one version in five is the same as the
-//! one before. Gzip makes about a quarter of one.
+//! one before.
 
 use anyhow::{Context, Result};
 use herodotus_base::Timestamp;

@@ -108,7 +108,20 @@ pub fn export(
     while let Some(entry) = next {
         let entry = entry?;
         match store.read(&entry.id) {
-            Ok(Some(capture)) => exporter.capture(&entry, &capture, &mut report)?,
+            Ok(Some(capture)) => {
+                // A large body is read through first: nothing of a record may be written before it is known to be whole.
+                let whole = match &capture.main.body {
+                    Body::Blob { digests, .. } if format != Format::Cdxj => {
+                        store.open_blob(&digests.sha256).and_then(|mut blob| blob.check())
+                    }
+                    _ => Ok(()),
+                };
+                match whole {
+                    Ok(()) => exporter.capture(&entry, &capture, &mut report)?,
+                    Err(Error::Damaged(_)) => report.damaged += 1,
+                    Err(other) => return Err(other),
+                }
+            }
             Ok(None) => {}
             Err(Error::Damaged(_)) => report.damaged += 1,
             Err(other) => return Err(other),

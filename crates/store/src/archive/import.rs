@@ -5,6 +5,7 @@
 
 use super::assemble::{Assembled, Assembler, Place, Read as ReadRecord};
 use super::header;
+use crate::Capture;
 use crate::Store;
 use crate::capture::{Body, Kind, Record, RecordId, WarcHeader};
 use crate::error::{Error, Result};
@@ -16,6 +17,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufRead, Read, Write};
 use std::path::Path;
+use std::sync::Arc;
 
 /// Skips that are remembered with their reasons; the rest are only counted.
 const SKIPS_KEPT_MAX: usize = 1000;
@@ -80,19 +82,23 @@ pub fn import(
     let mut reader = Reader::open(path, options.limits.clone())?;
     let state = if options.again { None } else { store.noted(&note)?.and_then(|v| State::decode(&v)) };
     if let Some(state) = &state {
-        if state.finished {
+        // A copy of a damaged file may be whole, and look the same from its two ends: it is read again.
+        if state.finished && !state.damaged {
             return Ok(ImportReport { already: true, resumed_after: state.items, ..report });
         }
-        reader.resume(&state.position)?;
-        report.resumed_after = state.items;
+        if !state.finished {
+            reader.resume(&state.position)?;
+            report.resumed_after = state.items;
+        }
     }
     let mut items = report.resumed_after;
-    let mut group_start = State { items, position: reader.position(), finished: false };
+    let mut damaged = state.is_some_and(|s| s.damaged && !s.finished);
+    let mut group_start = State { items, position: reader.position(), finished: false, damaged };
     let mut assembler = Assembler::default();
     let mut noted_at = items;
     let mut buffer = Vec::new();
     loop {
-        let before = State { items, position: reader.position(), finished: false };
+        let before = State { items, position: reader.position(), finished: false, damaged };
         let bytes_total = reader.bytes_total();
         match reader.next()? {
             None => break,
@@ -118,8 +124,9 @@ pub fn import(
             }
         }
         items += 1;
+        damaged |= report.skipped > 0;
         if assembler.is_empty() {
-            group_start = State { items, position: reader.position(), finished: false };
+            group_start = State { items, position: reader.position(), finished: false, damaged };
         }
         if items >= noted_at + NOTE_EVERY_RECORDS && group_start.items > noted_at {
             store.note(&note, &group_start.encode())?;
@@ -137,7 +144,8 @@ pub fn import(
         store_one(store, whole, &mut report, options)?;
     }
     report.bytes_read = reader.bytes_read();
-    store.note(&note, &State { items, position: reader.position(), finished: true }.encode())?;
+    damaged |= report.skipped > 0;
+    store.note(&note, &State { items, position: reader.position(), finished: true, damaged }.encode())?;
     store.seal()?;
     let bytes_total = reader.bytes_total();
     progress(ImportProgress { bytes_read: bytes_total, bytes_total, records: items, durable_records: items });
@@ -158,19 +166,35 @@ fn skipped(report: &mut ImportReport, options: &ImportOptions, skip: Skip) -> Re
 
 fn store_one(store: &Store, whole: Assembled, report: &mut ImportReport, options: &ImportOptions) -> Result<()> {
     let Assembled { capture, place } = whole;
-    let url = capture.url.clone();
-    match store.append(capture) {
+    let capture = Arc::new(capture);
+    let refused = |reason: String, report: &mut ImportReport| {
+        let url: String = capture.url.chars().take(100).collect();
+        let skip = Skip { file: place.member.clone(), offset: place.offset, reason: format!("{url}: {reason}") };
+        skipped(report, options, skip)
+    };
+    match store.append(capture.clone()) {
         Ok(Appended::Stored) => report.stored += 1,
-        Ok(Appended::Known) => report.known += 1,
-        Ok(Appended::Removed) => report.removed += 1,
-        Err(Error::Refused(reason)) => {
-            let url: String = url.chars().take(100).collect();
-            skipped(
-                report,
-                options,
-                Skip { file: place.member, offset: place.offset, reason: format!("{url}: {reason}") },
-            )?;
+        Ok(Appended::Known) => {
+            report.known += 1;
+            // Damage to the one that is here is not this file's: `verify` tells of it.
+            let Ok(Some(known)) = store.read(&capture.id()) else { return Ok(()) };
+            let same_kind = known.main.kind == capture.main.kind;
+            if same_kind && (known.main.body != capture.main.body || known.main.head != capture.main.head) {
+                report.known -= 1;
+                let reason = "a record with the same id, URL and date but other content is here already";
+                return refused(reason.to_owned(), report);
+            }
+            // A request may come in a later file than its answer.
+            for companion in &capture.companions {
+                if !known.companions.iter().any(|c| c.id == companion.id) {
+                    let (url, time) = (capture.url.clone(), capture.time);
+                    let alone = Capture { url, time, main: companion.clone(), companions: Vec::new() };
+                    report.stored += u64::from(store.append(alone)? == Appended::Stored);
+                }
+            }
         }
+        Ok(Appended::Removed) => report.removed += 1,
+        Err(Error::Refused(reason)) => refused(reason, report)?,
         Err(other) => return Err(other),
     }
     Ok(())
@@ -219,12 +243,11 @@ fn read_record(
         _ => false,
     };
     let (head, body) = read_block(store, &mut record, is_http, buffer)?;
-    let given_id = record.header.record_id().filter(|id| !id.is_empty()).map(RecordId::parse);
-    let url = url.unwrap_or_else(|| match &given_id {
-        Some(id) => id.bracketed().trim_matches(['<', '>']).to_owned(),
-        None => format!("urn:sha256:{}", body.digests().sha256),
-    });
-    let id = given_id.unwrap_or_else(|| RecordId::of_content(&kind, &url, time, &head, &body.digests().sha256));
+    let id = record.header.record_id().filter(|id| !id.is_empty()).map(RecordId::parse);
+    let named = url.as_deref().unwrap_or_default();
+    let id = id.unwrap_or_else(|| RecordId::of_content(&kind, named, time, &head, &body.digests().sha256));
+    // What speaks of no URL goes by its own name, given or made, so that it has the same when it comes again.
+    let url = url.unwrap_or_else(|| id.bracketed().trim_matches(['<', '>']).to_owned());
     let mut fields = record.header.fields;
     header::drop_broken_digests(&mut fields);
     let warc = WarcHeader { version: record.header.version, fields };
@@ -301,12 +324,15 @@ struct State {
     items: u64,
     position: Position,
     finished: bool,
+    /// Something in the file could not be read.
+    damaged: bool,
 }
 
 impl State {
     fn encode(&self) -> Vec<u8> {
         let state = if self.finished { "finished" } else { "at" };
-        format!("1 {state} {} {}", self.position, self.items).into_bytes()
+        let damaged = if self.damaged { " damaged" } else { "" };
+        format!("1 {state} {} {}{damaged}", self.position, self.items).into_bytes()
     }
 
     fn decode(bytes: &[u8]) -> Option<Self> {
@@ -318,7 +344,8 @@ impl State {
             _ => return None,
         };
         let position = Position::parse(words.next()?).ok()?;
-        Some(Self { items: words.next()?.parse().ok()?, position, finished })
+        let items = words.next()?.parse().ok()?;
+        Some(Self { items, position, finished, damaged: words.next() == Some("damaged") })
     }
 }
 
@@ -327,10 +354,17 @@ impl State {
 fn note_name(path: &Path) -> Result<String> {
     const SAMPLE: u64 = 64 * 1024;
     let reading = || Error::disk(format!("reading {}", path.display()));
-    let mut file = File::open(path).map_err(reading())?;
-    let meta = file.metadata().map_err(reading())?;
+    // Looked at before it is opened: opening a pipe waits for whoever writes to it.
+    let meta = std::fs::metadata(path).map_err(reading())?;
+    if !meta.is_file() && !meta.is_dir() {
+        let path = path.display();
+        return Err(Error::Refused(format!(
+            "{path} is not a regular file, which can be read again: save it to one first"
+        )));
+    }
     let mut sample = meta.len().to_be_bytes().to_vec();
     if meta.is_file() {
+        let mut file = File::open(path).map_err(reading())?;
         (&mut file).take(SAMPLE).read_to_end(&mut sample).map_err(reading())?;
         if meta.len() > SAMPLE {
             let end = SAMPLE.min(meta.len() - SAMPLE) as i64;

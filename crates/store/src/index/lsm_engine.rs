@@ -36,7 +36,7 @@ impl std::fmt::Debug for LsmEngine {
 }
 
 fn failed(e: lsm_tree::Error) -> Error {
-    Error::Index(format!("the index failed: {e:?}"))
+    Error::Index(format!("{e:?}"))
 }
 
 fn key_in(table: Table, key: &[u8]) -> Vec<u8> {

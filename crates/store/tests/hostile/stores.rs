@@ -1,6 +1,6 @@
 //! Archives whose files were changed from outside: cut, flipped, deleted, swapped, of another version, not ours.
 
-use super::archive::{Archive, case, in_time, wire};
+use super::archive::{Archive, case, copy_tree, in_time, wire};
 use super::fixtures::{http, noise, page, record, response, url};
 use herodotus_base::Timestamp;
 use herodotus_store::archive::{Format, Selection, export};
@@ -183,40 +183,43 @@ fn a_damaged_index_is_refused_in_words_or_made_again() {
         let mut archive = Archive::new();
         archive.import(&[record(1), record(3)].concat()).unwrap();
         archive.close();
+        let (index, aside) = (archive.data().join("index"), archive.path("aside"));
+        copy_tree(&index, &aside);
         let mut files = Vec::new();
-        walk(&archive.data().join("index"), &mut files);
+        walk(&index, &mut files);
         assert!(!files.is_empty());
         let mut complaints: Vec<String> = Vec::new();
-        for path in files {
-            let bytes = fs::read(&path).unwrap();
-            for spoil in 0..3 {
-                match spoil {
-                    0 => fs::remove_file(&path).unwrap(),
-                    1 => fs::write(&path, noise(bytes.len().clamp(10, 5000), 3)).unwrap(),
-                    _ => fs::write(&path, &bytes[..bytes.len() / 2]).unwrap(),
-                }
-                let shown = path.strip_prefix(archive.data()).unwrap().display().to_string();
-                let opened = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-                    archive.open().map(|_| contents(archive.store()).1).map_err(|e| e.to_string())
-                }));
-                match opened {
-                    Err(_) => complaints.push(format!("{shown}, spoiled in way {spoil}: a panic")),
-                    Ok(Ok(damaged)) if damaged.is_empty() => {}
-                    Ok(Ok(damaged)) => complaints.push(format!("{shown}, spoiled in way {spoil}: {damaged:?}")),
-                    Ok(Err(error)) if error.contains("index") && error.contains("delete") => {}
-                    Ok(Err(error)) => complaints.push(format!("{shown}: `{error}` does not say what to do")),
-                }
-                archive.drop_store();
-                // Whatever happened, the way out that is promised works.
-                fs::remove_dir_all(archive.data().join("index")).unwrap();
-                archive.open().unwrap();
-                archive.assert_good(1);
-                archive.close();
-                if !path.exists() {
-                    break;
-                }
+        for (path, spoil) in files.iter().flat_map(|path| (0..4).map(move |spoil| (path, spoil))) {
+            fs::remove_dir_all(&index).unwrap();
+            copy_tree(&aside, &index);
+            let bytes = fs::read(path).unwrap();
+            match spoil {
+                0 => fs::remove_file(path).unwrap(),
+                1 => fs::write(path, noise(bytes.len().clamp(10, 5000), 3)).unwrap(),
+                2 => fs::write(path, &bytes[..bytes.len() / 2]).unwrap(),
+                _ => flip(path, len(path).saturating_sub(1) / 2),
             }
+            let shown = format!("{}, way {spoil}", path.strip_prefix(&index).unwrap().display());
+            let opened = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                archive.open().map_err(|e| e.to_string())?;
+                // A rotten block shows when it is read.
+                let failed = archive.store().scan_all().find_map(Result::err);
+                failed.map_or_else(|| Ok(contents(archive.store())), |e| Err(e.to_string()))
+            }));
+            match opened {
+                Err(_) => complaints.push(format!("{shown}: a panic")),
+                Ok(Ok((whole, damaged))) if damaged.is_empty() && whole.len() == 14 => {}
+                Ok(Ok((whole, damaged))) => complaints.push(format!("{shown}: {} whole, {damaged:?}", whole.len())),
+                Ok(Err(error)) if error.contains("index") && error.contains("delete") => {}
+                Ok(Err(error)) => complaints.push(format!("{shown}: `{error}` does not say what to do")),
+            }
+            archive.drop_store();
         }
+        // Whatever happened, the way out that is promised works.
+        fs::remove_dir_all(&index).unwrap();
+        archive.open().unwrap();
+        archive.assert_good(1);
+        archive.assert_whole();
         assert!(complaints.is_empty(), "{complaints:#?}");
     });
 }
@@ -307,7 +310,8 @@ fn a_pack_cut_from_outside_is_refused_by_name() {
     archive.close();
     let pack = pack(&archive);
     let bytes = fs::read(&pack).unwrap();
-    for keep in [0, 1, 16, bytes.len() / 2, bytes.len() - 1] {
+    // The last sixteen bytes only say that the rest was synced.
+    for keep in [0, 1, 16, bytes.len() / 2, bytes.len() - 17] {
         fs::write(&pack, &bytes[..keep]).unwrap();
         open_refused(&mut archive, "packs/00000001.pack");
         open_refused(&mut archive, "changed from outside");

@@ -118,6 +118,13 @@ impl Lane {
 
     /// Goes to a position. `false` if there are not so many records there.
     pub(crate) fn resume(&mut self, offset: u64, records: u64) -> io::Result<bool> {
+        // What kind of file this is, its first record tells; garbage further on must not be taken for the other kind.
+        while self.with_arc {
+            match self.step()? {
+                Step::Skip { offset: at, .. } if at < offset => {}
+                _ => break,
+            }
+        }
         (self.current, self.owed, self.over, self.anchor) = (None, None, false, (offset, 0));
         if self.stream.source.known_len().is_some_and(|len| offset > len) {
             return Ok(false);

@@ -10,6 +10,7 @@
 //! input came in small pieces, the one match or stored block in very many that depends on when zlib's window was slid.
 
 mod matcher;
+mod screen;
 mod trees;
 
 use trees::BlockWriter;
@@ -28,9 +29,8 @@ pub(crate) struct Params {
 impl Params {
     fn checked(self) -> Option<Self> {
         let window_bits = self.window_bits.max(9);
-        let in_range = (1..=9).contains(&self.level)
-            && (8..=15).contains(&self.window_bits)
-            && (1..=9).contains(&self.mem_level);
+        let in_range =
+            (1..=9).contains(&self.level) && (8..=15).contains(&self.window_bits) && (1..=9).contains(&self.mem_level);
         in_range.then_some(Self { window_bits, ..self })
     }
 
@@ -48,8 +48,8 @@ pub(crate) fn deflate(input: &[u8], params: Params) -> Option<Vec<u8>> {
     Some(blocks.into_bytes())
 }
 
-/// Whether zlib with these parameters would have made exactly `expected` of `input`. Stops after the first block that
-/// differs, so that a wrong guess is cheap.
+/// Whether zlib with these parameters would have made exactly `expected` of `input`. Stops at the first symbol that
+/// differs near the start, and after the first block that differs later on, so that a wrong guess is cheap.
 pub(crate) fn deflates_to(input: &[u8], params: Params, expected: &[u8]) -> bool {
     let Some(params) = params.checked() else { return false };
     let mut blocks = BlockWriter::new(params.block_symbols_max(), Some(expected));

@@ -137,6 +137,11 @@ impl Batch {
         self.journaled = self.journaled.max(upto.min(self.acts.len()));
     }
 
+    /// Somebody commits, and is not done.
+    pub(crate) fn is_partly_journaled(&self) -> bool {
+        self.journaled > 0 && !self.is_journaled()
+    }
+
     pub(crate) fn is_journaled(&self) -> bool {
         self.journaled == self.acts.len()
     }

@@ -106,6 +106,8 @@ pub(crate) struct Inner {
     journal: Mutex<Journal>,
     pending: Mutex<Pending>,
     changed: Condvar,
+    durable: Mutex<Durable>,
+    synced: Condvar,
     poison: OnceLock<String>,
     options: Options,
     _lock: Option<DirLock>,
@@ -113,9 +115,18 @@ pub(crate) struct Inner {
 
 #[derive(Debug)]
 struct Pending {
+    /// Acts taken in since the store was opened.
+    appended: u64,
     active: Batch,
     sealing: Option<Arc<Batch>>,
     next_journal: u32,
+}
+
+/// How far commits have come, and whether one of them is on its way to the disk.
+#[derive(Debug, Default)]
+struct Durable {
+    upto: u64,
+    syncing: bool,
 }
 
 /// What is known of a capture.
@@ -165,11 +176,14 @@ impl Store {
             writer: Mutex::new(PackWriter::new(disk.clone(), newest, next_pack)?),
             journal: Mutex::new(Journal::new(disk.clone(), next_journal)),
             pending: Mutex::new(Pending {
+                appended: 0,
                 active: Batch::default(),
                 sealing: None,
                 next_journal: next_journal.wrapping_add(1),
             }),
             changed: Condvar::new(),
+            durable: Mutex::default(),
+            synced: Condvar::new(),
             poison: OnceLock::new(),
             options,
             _lock: lock,
@@ -252,6 +266,7 @@ impl Store {
                 State::Removed => return Ok(Appended::Removed),
             },
         }
+        pending.appended += 1;
         if pending.active.weight() >= self.inner.options.batch_bytes || pending.active.len() >= BATCH_CAPTURES {
             drop(pending);
             self.rotate()?;
@@ -276,22 +291,31 @@ impl Store {
         })
     }
 
-    /// Makes everything appended so far survive a crash. Callers that come together share one sync.
+    /// Makes everything appended so far survive a crash. Callers that come together share one sync: one of them does it
+    /// for all, and the others leave as soon as what they appended is covered.
     pub fn commit(&self) -> Result<()> {
-        self.inner.writable()?;
-        let mut journal = lock(&self.inner.journal);
-        let (acts, upto) = {
-            let mut pending = lock(&self.inner.pending);
-            // A batch on its way into a pack is durable when it has arrived.
-            while pending.sealing.as_ref().is_some_and(|b| !b.is_journaled()) && self.poisoned().is_none() {
-                pending = self.inner.wait(pending);
+        let mine = lock(&self.inner.pending).appended;
+        let mut durable = lock(&self.inner.durable);
+        loop {
+            self.inner.writable()?;
+            if durable.upto >= mine {
+                return Ok(());
             }
-            (pending.active.unjournaled(), pending.active.len())
-        };
-        self.inner.writable()?;
-        journal.append(&acts).map_err(|e| self.inner.poison(e))?;
-        lock(&self.inner.pending).active.set_journaled(upto);
-        Ok(())
+            if !durable.syncing {
+                break;
+            }
+            durable = self.inner.synced.wait(durable).unwrap_or_else(|poisoned| poisoned.into_inner());
+        }
+        durable.syncing = true;
+        drop(durable);
+        let result = self.inner.sync_journal();
+        let mut durable = lock(&self.inner.durable);
+        durable.syncing = false;
+        if let Ok(upto) = result {
+            durable.upto = durable.upto.max(upto);
+        }
+        self.inner.synced.notify_all();
+        result.map(|_| ())
     }
 
     /// Brings everything appended so far into packs, durably.
@@ -322,6 +346,12 @@ impl Store {
         self.inner.writable()?;
         if pending.active.is_empty() {
             return Ok(());
+        }
+        // Whoever commits should not have to wait until the whole batch is in a pack.
+        if pending.active.is_partly_journaled() {
+            journal.append(&pending.active.unjournaled()).map_err(|e| self.inner.poison(e))?;
+            let all = pending.active.len();
+            pending.active.set_journaled(all);
         }
         let batch = Arc::new(std::mem::take(&mut pending.active));
         pending.sealing = Some(batch.clone());
@@ -471,7 +501,25 @@ impl Inner {
         let _ = self.poison.set(error.to_string());
         // Whoever waits for a write to finish must learn that it will not.
         self.changed.notify_all();
+        self.synced.notify_all();
         error
+    }
+
+    /// Writes what is new in the active batch to the journal, and says up to which act that was.
+    fn sync_journal(&self) -> Result<u64> {
+        let mut journal = lock(&self.journal);
+        let (acts, upto, len) = {
+            let mut pending = lock(&self.pending);
+            // A batch on its way into a pack is durable when it has arrived.
+            while pending.sealing.as_ref().is_some_and(|b| !b.is_journaled()) && self.poison.get().is_none() {
+                pending = self.wait(pending);
+            }
+            (pending.active.unjournaled(), pending.appended, pending.active.len())
+        };
+        self.writable()?;
+        journal.append(&acts).map_err(|e| self.poison(e))?;
+        lock(&self.pending).active.set_journaled(len);
+        Ok(upto)
     }
 
     fn wait<'a>(&self, pending: MutexGuard<'a, Pending>) -> MutexGuard<'a, Pending> {

@@ -175,3 +175,29 @@ fn removing_the_base_of_a_chain_leaves_the_chain_readable() {
     ops.extend((0..6).flat_map(|n| [Op::Remove(n), Op::Compact(false), page(n as i64 + 2, 4)]));
     check(&Home::Simulated(SimDisk::new(), MemoryEngine::new()), &ops);
 }
+
+/// Many writers that commit at once: each finds its own capture durable, and nobody waits for ever.
+#[test]
+fn commits_that_come_together_are_all_durable() {
+    let disk = SimDisk::new();
+    let (store, _) = Store::open_simulated(Arc::new(disk.clone()), Arc::new(MemoryEngine::new())).unwrap();
+    std::thread::scope(|scope| {
+        for writer in 0..8 {
+            let store = &store;
+            let disk = &disk;
+            scope.spawn(move || {
+                for n in 0..20 {
+                    let capture = page(&format!("https://writer-{writer}.example/"), n, n as u32);
+                    store.append(capture.clone()).unwrap();
+                    store.commit().unwrap();
+                    if n % 7 == 0 {
+                        let image = disk.crash_image(disk.steps(), herodotus_store::disk::sim::Luck::Worst);
+                        let (again, _) = Store::open_simulated(Arc::new(image), Arc::new(MemoryEngine::new())).unwrap();
+                        assert_eq!(again.read(&capture.id()).unwrap().as_ref(), Some(&capture));
+                    }
+                }
+            });
+        }
+    });
+    assert_eq!(contents(&store).len(), 160);
+}

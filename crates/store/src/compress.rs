@@ -55,6 +55,8 @@ pub(crate) fn pack_delta(raw: &[u8], base: &[u8], level: i32) -> Result<Vec<u8>>
         ctx.set_parameter(CParameter::CompressionLevel(level)).map_err(failed)?;
         let log = (base.len() + raw.len()).next_power_of_two().ilog2().min(WINDOW_LOG_MAX);
         ctx.set_parameter(CParameter::WindowLog(log)).map_err(failed)?;
+        // The level's own tables remember only the last megabyte or so.
+        ctx.set_parameter(CParameter::EnableLongDistanceMatching(true)).map_err(failed)?;
         ctx.ref_prefix(base).map_err(failed)?;
         ctx.compress2(&mut out, raw).map_err(failed)?;
     }

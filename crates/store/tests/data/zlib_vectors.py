@@ -3,7 +3,7 @@
 
     python3 zlib_vectors.py > zlib_vectors.tsv
 
-Python must be linked with stock zlib, 1.2.11 to 1.3.1; not zlib-ng (`zlib.ZLIB_RUNTIME_VERSION` tells).
+Python must be linked with stock zlib (1.2.3, 1.2.5, 1.2.8, 1.2.11, 1.2.13, 1.3.1 and 1.3.2 gave the same); not zlib-ng (`zlib.ZLIB_RUNTIME_VERSION` tells).
 """
 import hashlib
 import zlib

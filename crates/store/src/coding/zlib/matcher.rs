@@ -175,12 +175,14 @@ impl Matcher<'_, '_, '_> {
         let limit = at.saturating_sub(self.window.distance_max);
         let mut best = None;
         let mut best_len = len_min;
-        let mut ends = [here[best_len - 1], here[best_len]];
+        let start = pair(here, 0);
+        let mut tail = pair(here, best_len - 1);
         let mut there = usize::from(head);
         loop {
-            // A longer match has at least the bytes up to there.
-            let tail = there + best_len - 1;
-            if view[tail..tail + 2] == ends && view[there] == here[0] {
+            // Asked for before it is needed: the walk is bound by waiting for this.
+            let before = usize::from(self.chains.before(there));
+            // Most strings cannot be longer than the best so far, and that shows in the bytes at its end.
+            if pair(view, there + best_len - 1) == tail && pair(view, there) == start {
                 let len = common_prefix(here, &view[there..there + here.len()]);
                 if len > best_len {
                     best = Some(Match { len, distance: at - there });
@@ -188,10 +190,10 @@ impl Matcher<'_, '_, '_> {
                     if len >= nice {
                         break;
                     }
-                    ends = [here[best_len - 1], here[best_len]];
+                    tail = pair(here, best_len - 1);
                 }
             }
-            there = usize::from(self.chains.before(there));
+            there = before;
             chain -= 1;
             if there <= limit || chain == 0 {
                 break;
@@ -273,27 +275,30 @@ impl Chains {
     /// Inserts the string at `at`; the head of its chain until now.
     fn insert(&mut self, view: &[u8], at: usize) -> u16 {
         let string = &view[at..at + MATCH_MIN];
-        self.insert_string([string[0], string[1], string[2]], at)
+        let hash = string.iter().fold(0, |hash, byte| self.hash_with(hash, *byte));
+        let before = std::mem::replace(&mut self.heads[usize::from(hash)], at as u16);
+        self.befores[at & self.window_mask & 0x7fff] = before;
+        before
     }
 
+    /// Inserts the strings at `from` and the places behind it.
     fn insert_all(&mut self, view: &[u8], from: usize, count: usize) {
         if count == 0 {
             return;
         }
-        for (i, string) in view[from..from + count + MATCH_MIN - 1].windows(MATCH_MIN).enumerate() {
-            self.insert_string([string[0], string[1], string[2]], from + i);
+        let (first, rest) = view[from..from + count + MATCH_MIN - 1].split_at(MATCH_MIN - 1);
+        let mut hash = first.iter().fold(0, |hash, byte| self.hash_with(hash, *byte));
+        for (byte, at) in rest.iter().zip(from..) {
+            hash = self.hash_with(hash, *byte);
+            let before = std::mem::replace(&mut self.heads[usize::from(hash)], at as u16);
+            self.befores[at & self.window_mask & 0x7fff] = before;
         }
     }
 
-    /// zlib rolls its hash, but older bytes are always shifted out, so that it comes to the same.
+    /// Three of these shift all older bytes out, so that the hash is one of three bytes.
     #[inline]
-    fn insert_string(&mut self, string: [u8; MATCH_MIN], at: usize) -> u16 {
-        let [a, b, c] = string.map(u32::from);
-        let hash = ((a << (2 * self.hash_shift)) ^ (b << self.hash_shift) ^ c) as u16 & self.hash_mask;
-        let head = &mut self.heads[usize::from(hash)];
-        let before = std::mem::replace(head, at as u16);
-        self.befores[at & self.window_mask & 0x7fff] = before;
-        before
+    fn hash_with(&self, hash: u16, byte: u8) -> u16 {
+        ((hash << self.hash_shift) ^ u16::from(byte)) & self.hash_mask
     }
 
     #[inline]
@@ -314,6 +319,12 @@ impl Chains {
 fn zeroed<const N: usize>() -> Box<[u16; N]> {
     // By way of a vector, which is zeroed where it lies and not on the stack first.
     vec![0; N].into_boxed_slice().try_into().unwrap_or_else(|_| unreachable!("it has that length"))
+}
+
+#[inline]
+fn pair(bytes: &[u8], at: usize) -> u16 {
+    let pair = &bytes[at..at + 2];
+    u16::from_le_bytes([pair[0], pair[1]])
 }
 
 /// How many bytes two slices of one length have in common from their start.

@@ -79,6 +79,21 @@ fn only_the_very_same_stream_is_recognised() {
 }
 
 #[test]
+fn no_stream_is_too_strange_to_be_compared_with() {
+    let mut random = Random(14);
+    let input = random.html(2000);
+    let made = deflate(&input, USUAL).unwrap();
+    for _ in 0..2000 {
+        let len = 1 + random.below(300);
+        let stream = random.noise(len);
+        assert!(!deflates_to(&input, USUAL, &stream), "{stream:?}");
+        let mut broken = made.clone();
+        broken[random.below(made.len())] ^= 1 << random.below(8);
+        assert!(!deflates_to(&input, USUAL, &broken));
+    }
+}
+
+#[test]
 fn parameters_out_of_range_make_nothing() {
     let wrong = [
         Params { level: 0, ..USUAL },

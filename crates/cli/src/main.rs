@@ -36,7 +36,7 @@ Examples:
   herodotus demo                                   see it work, with nothing but this program
   herodotus import crawl.warc.gz more.wacz         bring files in
   herodotus list https://example.org/              every version of a page
-  herodotus get https://example.org/ --at 2024     the page as it was at the start of 2024
+  herodotus get https://example.org/ --at 2024     the page as it was at the end of 2024
   herodotus diff https://example.org/              what changed between the last two versions
   herodotus export -o out.wacz --host example.org  take a site out, for any other tool";
 

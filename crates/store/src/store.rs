@@ -10,7 +10,7 @@
 use crate::batch::Batch;
 use crate::blob::{self, BlobReader, BlobWriter};
 use crate::capture::{Body, Capture};
-use crate::directory::{self, Op, count_of, note_key, pack_key};
+use crate::directory::{self, count_of, note_key};
 use crate::disk::{Disk, real::RealDisk};
 use crate::error::{Error, Result};
 use crate::index::{Engine, Entry, EntryKey, LsmEngine, Table, Totals, kind_is_capture};
@@ -19,6 +19,8 @@ use crate::limits::{BATCH_BYTES, BATCH_CAPTURES, COMPANION_BYTES_MAX, COMPANIONS
 use crate::lock::DirLock;
 use crate::pack::{self, PackWriter, Packs};
 use crate::read::ItemReader;
+use crate::recover::{Recovery, recover_packs};
+use crate::scan::Scan;
 use crate::seal::Sealer;
 use herodotus_base::Timestamp;
 use herodotus_base::limits::{BODY_IN_MEMORY_BYTES_MAX, HTTP_HEAD_BYTES_MAX, URL_BYTES_MAX};
@@ -49,44 +51,6 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self { batch_bytes: BATCH_BYTES, background: true }
-    }
-}
-
-/// What opening found to mend.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Recovery {
-    /// Bytes of unfinished writes that were cut off, and in which files.
-    pub cut: Vec<(String, u64)>,
-    /// Committed operations that were brought back from the journal.
-    pub replayed: u64,
-    /// Captures that the index had to be told of again.
-    pub reindexed: u64,
-    /// Places in packs and journals that are not what was written.
-    pub damaged: Vec<(String, u64)>,
-    /// Packs that the index knows and the disk does not have.
-    pub missing: Vec<String>,
-}
-
-impl Recovery {
-    /// One sentence per thing that happened; empty after a clean stop.
-    pub fn sentences(&self) -> Vec<String> {
-        let mut out = Vec::new();
-        for (name, bytes) in &self.cut {
-            out.push(format!("cut {bytes} bytes of an unfinished write from {name}; nothing acknowledged was in them"));
-        }
-        if self.replayed > 0 {
-            out.push(format!("brought back {} committed operations from the journal", self.replayed));
-        }
-        if self.reindexed > 0 {
-            out.push(format!("indexed {} captures again from the packs", self.reindexed));
-        }
-        for name in &self.missing {
-            out.push(format!("{name} is missing: bring it back, or run `herodotus verify` to see what was in it"));
-        }
-        for (name, at) in &self.damaged {
-            out.push(format!("{name} is damaged at byte {at}: run `herodotus verify` to see what that hit"));
-        }
-        out
     }
 }
 
@@ -592,108 +556,4 @@ fn check(capture: &Capture) -> Result<()> {
         ));
     }
     Ok(())
-}
-
-/// Tells the index what packs hold beyond what it knows, and cuts the unfinished end of the newest.
-fn recover_packs(
-    disk: &dyn Disk,
-    engine: &dyn Engine,
-    packs: &Packs,
-    recovery: &mut Recovery,
-) -> Result<(Option<(u32, u64)>, u32)> {
-    let mut newest = None;
-    let mut next = 1;
-    let found = packs.list()?;
-    for pair in engine.range(Table::Meta, b"pack:", b"pack;", false) {
-        let (key, _) = pair?;
-        let Some(number) = key.last_chunk::<4>().map(|n| u32::from_be_bytes(*n)) else { continue };
-        next = next.max(number.saturating_add(1));
-        if !found.iter().any(|(there, _)| *there == number) {
-            recovery.missing.push(pack::name(number));
-        }
-    }
-    for (number, len) in found {
-        next = next.max(number.saturating_add(1));
-        pack::check_header(disk, number)?;
-        let indexed = engine.get(Table::Meta, &pack_key(number))?;
-        let indexed = indexed.and_then(|v| Some(u64::from_be_bytes(v.try_into().ok()?))).unwrap_or(0);
-        if indexed > len {
-            let name = pack::name(number);
-            return Err(Error::Damaged(format!(
-                "{name} is {} bytes shorter than it was, changed from outside: bring back the whole file, or delete the folder `index` to go on with what is left",
-                indexed - len
-            )));
-        }
-        let mut end = len;
-        if indexed < len {
-            let scan = pack::scan(disk, number, indexed)?;
-            for at in &scan.damaged {
-                recovery.damaged.push((pack::name(number), *at));
-            }
-            for seal in &scan.seals {
-                let puts = seal.ops.iter().filter(|op| matches!(op, Op::Put { .. })).count();
-                recovery.reindexed += puts as u64;
-                directory::apply(engine, number, seal.end, &seal.ops)?;
-            }
-            if scan.torn_bytes > 0 {
-                recovery.cut.push((pack::name(number), scan.torn_bytes));
-                end = len - scan.torn_bytes;
-                if end == 0 {
-                    disk.remove(&pack::name(number)).map_err(Error::disk("removing an empty pack"))?;
-                    disk.sync_dir(pack::FOLDER).map_err(Error::disk("removing an empty pack"))?;
-                    continue;
-                }
-                pack::cut(disk, number, scan.torn_bytes)?;
-            }
-        }
-        newest = Some((number, end));
-    }
-    // Where a newer one is missing, its number is not given to another.
-    Ok((newest.filter(|(number, _)| number + 1 == next), next))
-}
-
-/// Entries in order, from the index and from what is on its way there.
-#[allow(missing_debug_implementations)]
-pub struct Scan<'a> {
-    stored: std::iter::Peekable<crate::index::Pairs<'a>>,
-    waiting: std::iter::Peekable<Box<dyn Iterator<Item = (Vec<u8>, Entry)> + Send>>,
-    removed: std::collections::HashSet<Vec<u8>>,
-    backwards: bool,
-}
-
-impl Scan<'_> {
-    fn next_any(&mut self) -> Option<Result<(Vec<u8>, Entry)>> {
-        let order = match (self.stored.peek(), self.waiting.peek()) {
-            (None, None) => return None,
-            (Some(Err(_)), _) | (Some(_), None) => std::cmp::Ordering::Less,
-            (None, Some(_)) => std::cmp::Ordering::Greater,
-            (Some(Ok((a, _))), Some((b, _))) if self.backwards => b.cmp(a),
-            (Some(Ok((a, _))), Some((b, _))) => a.cmp(b),
-        };
-        if order == std::cmp::Ordering::Equal {
-            self.waiting.next();
-        }
-        if order == std::cmp::Ordering::Greater {
-            return self.waiting.next().map(Ok);
-        }
-        let (key, value) = match self.stored.next()? {
-            Ok(pair) => pair,
-            Err(e) => return Some(Err(e)),
-        };
-        let id = EntryKey::decode(&key).ok_or_else(|| Error::Damaged("a key in the index cannot be read".into()));
-        Some(id.and_then(|id| crate::read::decode_entry(id, &value)).map(|entry| (key, entry)))
-    }
-}
-
-impl Iterator for Scan<'_> {
-    type Item = Result<Entry>;
-
-    fn next(&mut self) -> Option<Result<Entry>> {
-        loop {
-            match self.next_any()? {
-                Ok((key, entry)) if entry.removed || self.removed.contains(&key) => {}
-                other => return Some(other.map(|(_, entry)| entry)),
-            }
-        }
-    }
 }

@@ -4,7 +4,7 @@
 pub const FORMAT_VERSION: u16 = 1;
 
 /// Raw bytes in one shared frame. Measured (shared/figures.md): 256 KiB frames hold most of what pages of one site
-/// share, and one still unpacks in about a fifth of a millisecond.
+/// share, and a page out of one is read in about a quarter of a millisecond.
 pub const FRAME_BYTES: usize = 256 * 1024;
 
 /// A frame below this may take in pages of the next site in key order rather than be written nearly empty.
@@ -19,7 +19,8 @@ pub const DELTA_WORTH_SHARE: usize = 5;
 /// Packed bytes of differences in one block: what is read to get at one of them, and a chain is mostly in one.
 pub const DELTAS_BYTES: usize = 32 * 1024;
 
-/// zstd level for everything that is written while the world waits: 3 is where speed still beats inflate.
+/// zstd level for everything that is written while the world waits: at 3 the sealing thread of an import is about as busy as
+/// the reading one (docs/figures.md).
 pub const ZSTD_LEVEL: i32 = 3;
 /// Levels for packs that are rewritten at leisure: frames, and differences (docs/figures.md has what each level gains).
 pub const ZSTD_LEVEL_AT_REST: i32 = 12;

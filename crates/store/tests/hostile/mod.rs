@@ -2,6 +2,7 @@
 #![allow(unreachable_pub, clippy::unwrap_used, reason = "rooms of one test, which may fail")]
 
 mod archive;
+mod blobs;
 mod bodies;
 mod disks;
 mod exchanges;

@@ -3,7 +3,6 @@
 use super::archive::{Archive, case, copy_tree, in_time, wire};
 use super::fixtures::{http, noise, page, record, response, url};
 use herodotus_base::Timestamp;
-use herodotus_store::archive::{Format, Selection, export};
 use herodotus_store::{Body, Capture, Kind, Record, Recovery, Store};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,14 +10,14 @@ use std::io::Read;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-fn flip(path: &Path, at: u64) {
+pub(super) fn flip(path: &Path, at: u64) {
     let file = fs::OpenOptions::new().read(true).write(true).open(path).unwrap();
     let mut byte = [0];
     file.read_exact_at(&mut byte, at).unwrap();
     file.write_all_at(&[byte[0] ^ 0x10], at).unwrap();
 }
 
-fn len(path: &Path) -> u64 {
+pub(super) fn len(path: &Path) -> u64 {
     fs::metadata(path).unwrap().len()
 }
 
@@ -42,7 +41,7 @@ fn open_refused(archive: &mut Archive, says: &str) {
 }
 
 /// Everything that can be read, by identity; the rest by what is said of it.
-fn contents(store: &Store) -> (BTreeMap<String, Vec<u8>>, BTreeMap<String, String>) {
+pub(super) fn contents(store: &Store) -> (BTreeMap<String, Vec<u8>>, BTreeMap<String, String>) {
     let (mut whole, mut damaged) = (BTreeMap::new(), BTreeMap::new());
     for entry in store.scan_all().map(|e| e.unwrap()) {
         let name = format!("{} {} {:?}", entry.url, entry.id.time, entry.id.tag);
@@ -64,7 +63,7 @@ fn contents(store: &Store) -> (BTreeMap<String, Vec<u8>>, BTreeMap<String, Strin
 
 /// Verify names exactly those captures that cannot be read; all others read as they were.
 #[track_caller]
-fn assert_verify_is_exact(store: &Store, original: &BTreeMap<String, Vec<u8>>) -> BTreeSet<String> {
+pub(super) fn assert_verify_is_exact(store: &Store, original: &BTreeMap<String, Vec<u8>>) -> BTreeSet<String> {
     let (whole, damaged) = contents(store);
     for (name, bytes) in &whole {
         assert!(original.get(name) == Some(bytes), "{name} was given out changed");
@@ -274,7 +273,7 @@ fn a_pack_that_is_not_ours_is_refused_by_name() {
     archive.assert_whole();
 }
 
-fn write_at(path: &Path, at: u64, bytes: &[u8]) {
+pub(super) fn write_at(path: &Path, at: u64, bytes: &[u8]) {
     fs::OpenOptions::new().write(true).open(path).unwrap().write_all_at(bytes, at).unwrap();
 }
 
@@ -579,95 +578,6 @@ fn a_pack_with_the_last_of_all_numbers_does_not_overflow() {
     }));
     // Places in the directory name the pack they were written for, so this archive is damaged; a panic would be worse.
     imported.expect("a panic").ok();
-}
-
-const BLOB: usize = 910_004;
-
-/// The one earlier capture with a body in a file of its own is damaged; verify says so, and the rest goes on.
-#[track_caller]
-fn blob_case(spoil: fn(&Path)) {
-    in_time(move || {
-        let mut archive = Archive::new();
-        let (original, _) = contents(archive.store());
-        let blob = archive.files("blobs").remove(0);
-        let bytes = fs::read(&blob).unwrap();
-        archive.close();
-        spoil(&blob);
-        archive.open().expect("a damaged body does not keep an archive from opening");
-        let named = assert_verify_is_exact(archive.store(), &original);
-        assert_eq!(named.len(), 1);
-        assert!(named.iter().all(|name| name.starts_with(&url(BLOB))), "{named:?}");
-        // An export leaves it out, and counts it.
-        let out = archive.path("out.warc");
-        let plain = Format::Warc(herodotus_warc::Coding::Plain);
-        let report = export(archive.store(), &Selection::default(), &out, plain, false, |_| {})
-            .expect("one damaged capture does not stop an export");
-        assert_eq!(report.damaged, 1);
-        // With the file back, everything is whole.
-        archive.drop_store();
-        fs::write(&blob, bytes).unwrap();
-        archive.open().unwrap();
-        archive.assert_whole();
-    });
-}
-
-#[test]
-fn a_blob_that_is_missing_damages_its_capture_only() {
-    blob_case(|blob| fs::remove_file(blob).unwrap());
-}
-
-#[test]
-fn a_blob_with_a_flipped_bit_damages_its_capture_only() {
-    blob_case(|blob| flip(blob, len(blob) / 2));
-}
-
-#[test]
-fn a_blob_with_a_flipped_bit_in_its_footer_damages_its_capture_only() {
-    blob_case(|blob| flip(blob, len(blob) - 30));
-}
-
-#[test]
-fn a_blob_with_a_flipped_bit_in_its_header_damages_its_capture_only() {
-    blob_case(|blob| flip(blob, 2));
-}
-
-#[test]
-fn a_blob_of_a_newer_version_damages_its_capture_only() {
-    blob_case(|blob| write_at(blob, 8, &[9, 0]));
-}
-
-#[test]
-fn a_blob_that_is_cut_damages_its_capture_only() {
-    blob_case(|blob| fs::OpenOptions::new().write(true).open(blob).unwrap().set_len(3 << 20).unwrap());
-}
-
-#[test]
-fn a_blob_that_is_empty_damages_its_capture_only() {
-    blob_case(|blob| fs::write(blob, b"").unwrap());
-}
-
-#[test]
-fn a_blob_that_holds_another_body_damages_its_capture_only() {
-    blob_case(|blob| {
-        let mut other = Archive::new();
-        other.import(&response(7, &http("Content-Type: video/mp4\r\n", &noise(5 << 20, 99)))).unwrap();
-        let theirs = other.files("blobs").into_iter().find(|p| p.file_name() != blob.file_name()).unwrap();
-        fs::copy(theirs, blob).unwrap();
-    });
-}
-
-#[test]
-fn importing_a_large_body_again_mends_its_damaged_file() {
-    let mut archive = Archive::new();
-    let blob = archive.files("blobs").remove(0);
-    flip(&blob, len(&blob) / 2);
-    // Another capture with the very same body.
-    let block = http("Content-Type: video/mp4\r\n", &noise(5 << 20, 2));
-    archive.import(&response(7, &block)).unwrap();
-    let capture = archive.capture(&url(7));
-    let mut bytes = capture.main.head.clone();
-    let read = archive.store().open_body(&capture.main.body).unwrap().read_to_end(&mut bytes);
-    assert!(read.is_ok() && bytes == block, "the new capture was stored as equal to a damaged one: {read:?}");
 }
 
 #[test]

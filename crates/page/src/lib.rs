@@ -12,9 +12,11 @@ mod surt;
 mod text;
 mod url_form;
 mod varint;
+mod web_url;
 
 pub use chunk::{ChunkLayout, dechunk, rechunk};
 pub use http::{Headers, ResponseHead, head_len};
 pub use surt::{domain_range, host_of_key, host_range, prefix_range, surt, surt_bytes};
 pub use text::{decode_text, readable_lines, title};
 pub use url_form::{compress_url, expand_url};
+pub use web_url::{NotWeb, WebUrl};

@@ -1,0 +1,1 @@
+//! The guarded HTTP client.

@@ -14,7 +14,7 @@ use std::process::ExitCode;
 
 /// Herodotus keeps every version of every page.
 ///
-/// Bring in any WARC, WACZ or ARC file, list and read every version, compare two of them, and take everything out again
+/// Crawl sites, bring in any WARC, WACZ or ARC file, list and read every version, compare two of them, and take everything out again
 /// in the formats that other tools read. One data directory holds it all.
 #[derive(Debug, Parser)]
 #[command(name = "herodotus", version, max_term_width = 100, after_help = EXAMPLES)]
@@ -34,6 +34,7 @@ struct Cli {
 const EXAMPLES: &str = "\
 Examples:
   herodotus demo                                   see it work, with nothing but this program
+  herodotus crawl https://example.org              archive a site; again: only what changed
   herodotus import crawl.warc.gz more.wacz         bring files in
   herodotus list https://example.org/              every version of a page
   herodotus get https://example.org/ --at 2024     the page as it was at the end of 2024
@@ -44,6 +45,10 @@ Examples:
 enum Command {
     /// Show what Herodotus does, on a small web of its own
     Demo(commands::demo::Demo),
+    /// Archive sites, and go on where a crawl was left
+    Crawl(Box<commands::crawl::Crawl>),
+    /// List crawls, and what they know
+    Crawls(commands::crawls::Crawls),
     /// Bring in WARC, WACZ and ARC files
     Import(commands::import::Import),
     /// Write captures to a WARC, WACZ or CDXJ file
@@ -76,6 +81,8 @@ fn main() -> ExitCode {
     let session = Session { data: cli.data, json: cli.json };
     let result = match cli.command {
         Command::Demo(c) => c.run(&session),
+        Command::Crawl(c) => c.run(&session),
+        Command::Crawls(c) => c.run(&session),
         Command::Import(c) => c.run(&session),
         Command::Export(c) => c.run(&session),
         Command::List(c) => c.run(&session),

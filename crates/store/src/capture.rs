@@ -24,7 +24,8 @@ pub struct Capture {
 pub struct Record {
     pub kind: Kind,
     pub id: RecordId,
-    /// The WARC header as it was in the file we have it from; `None` for what we captured ourselves.
+    /// The WARC header as it was in the file we have it from. Of what we captured ourselves: without a version, and only
+    /// with what the exchange alone does not tell (address, truncation, protocol); or `None`.
     pub warc: Option<WarcHeader>,
     /// The HTTP head with its empty line; empty where the record holds no HTTP message.
     pub head: Vec<u8>,

@@ -1,6 +1,9 @@
 //! One file per command.
 
 pub(crate) mod compact;
+pub(crate) mod crawl;
+mod crawl_report;
+pub(crate) mod crawls;
 pub(crate) mod demo;
 pub(crate) mod diff;
 pub(crate) mod export;

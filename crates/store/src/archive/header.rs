@@ -63,6 +63,10 @@ pub(super) fn of_record(store: &Store, capture: &Capture, record: &Record) -> Re
     let (version, mut fields) = match &record.warc {
         // A record from an ARC file was given the WARC fields that say the same when it was read.
         Some(header) if header.version.starts_with("ARC") => ("WARC/1.1".to_owned(), header.fields.clone()),
+        // What we captured ourselves has only what the exchange alone does not tell.
+        Some(header) if header.version.is_empty() => {
+            ("WARC/1.1".to_owned(), [made(capture, record), header.fields.clone()].concat())
+        }
         Some(header) => (header.version.clone(), header.fields.clone()),
         None => ("WARC/1.1".to_owned(), made(capture, record)),
     };

@@ -1,0 +1,66 @@
+//! The URLs lately met: a bounded memory that says "surely known" or "ask the table".
+//!
+//! Most links of a page lead to what its neighbours also link to, so that most questions end here, in one line of cache.
+//! Fingerprints of 64 bits: among fifty million URLs the chance that any two share one is below 0.0001.
+
+const WAYS: usize = 8;
+
+#[derive(Debug)]
+pub(crate) struct Seen {
+    slots: Box<[u64]>,
+    next_way: usize,
+}
+
+impl Seen {
+    pub(crate) fn new(slots: usize) -> Self {
+        Self { slots: vec![0; slots.max(WAYS).next_power_of_two()].into_boxed_slice(), next_way: 0 }
+    }
+
+    pub(crate) fn contains(&self, fingerprint: u64) -> bool {
+        let start = self.bucket(fingerprint);
+        self.slots[start..start + WAYS].contains(&fingerprint.max(1))
+    }
+
+    pub(crate) fn insert(&mut self, fingerprint: u64) {
+        let start = self.bucket(fingerprint);
+        let bucket = &mut self.slots[start..start + WAYS];
+        let free = bucket.iter().position(|slot| *slot == 0).unwrap_or(self.next_way);
+        bucket[free] = fingerprint.max(1);
+        // Any rule will do that is not always the same slot.
+        self.next_way = (self.next_way + 1) % WAYS;
+    }
+
+    /// Forgets one, so that the table is asked again.
+    pub(crate) fn forget(&mut self, fingerprint: u64) {
+        let start = self.bucket(fingerprint);
+        for slot in &mut self.slots[start..start + WAYS] {
+            if *slot == fingerprint.max(1) {
+                *slot = 0;
+            }
+        }
+    }
+
+    fn bucket(&self, fingerprint: u64) -> usize {
+        (fingerprint as usize & (self.slots.len() / WAYS - 1)) * WAYS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_met_is_known_until_others_push_it_out() {
+        let mut seen = Seen::new(1024);
+        for n in 0..512_u64 {
+            seen.insert(n.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        }
+        let known = (0..512_u64).filter(|n| seen.contains(n.wrapping_mul(0x9e37_79b9_7f4a_7c15))).count();
+        assert!(known > 450, "{known}");
+        assert!(!seen.contains(12345));
+        seen.insert(0);
+        assert!(seen.contains(0));
+        seen.forget(0);
+        assert!(!seen.contains(0));
+    }
+}

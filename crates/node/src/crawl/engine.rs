@@ -1,0 +1,273 @@
+//! The loop that drives a crawl: visits out, what they brought to the disk, and back into the frontier.
+
+use super::event::{Event, Summary};
+use super::folder;
+use super::robots::RobotsFinished;
+use super::visit::{Context, Finished};
+use super::{Definition, DiskTable, Error, Result, SYNC_EVERY, UNCOMMITTED_MAX};
+use herodotus_base::Timestamp;
+use herodotus_fetch::Fetcher;
+use herodotus_frontier::{End, Errand, Frontier, Next, Outcome, RobotsAnswer, Version, Visit};
+use herodotus_store::Store;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
+
+/// How a crawl is asked to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    No,
+    /// Nothing new is begun; what is in flight is kept.
+    Gently,
+    /// What is in flight is let go. It stays in the queue.
+    Now,
+}
+
+/// A crawl that is ready to run.
+#[derive(Debug)]
+pub struct Crawl {
+    name: String,
+    frontier: Frontier<DiskTable>,
+    context: Arc<Context>,
+    requests: usize,
+}
+
+/// What comes back from a visit.
+#[derive(Debug)]
+enum Back {
+    Url(Box<Finished>),
+    Robots(Box<RobotsFinished>),
+}
+
+/// What waits for the disk, and what the disk has.
+#[derive(Debug, Default)]
+struct Commits {
+    waiting: Vec<Back>,
+    on_its_way: usize,
+}
+
+impl Crawl {
+    /// Opens a crawl in an archive, making it if it is new, and writes its definition down.
+    pub fn open(data: &Path, store: &Store, name: &str, definition: &Definition) -> Result<Self> {
+        let seeds = definition.seed_urls()?;
+        if seeds.is_empty() {
+            return Err(Error::Asked("there is nothing to crawl: name at least one seed".to_owned()));
+        }
+        definition.crawl.check()?;
+        let fetcher = Fetcher::new(definition.fetch_config()?)?;
+        folder::save(data, name, definition)?;
+        let now = Timestamp::now();
+        let mut frontier = Frontier::open(folder::open_table(data, name)?, definition.crawl.clone(), now)?;
+        frontier.handle_seeds(now, &seeds)?;
+        frontier.sync()?;
+        let context = Context {
+            store: store.clone(),
+            fetcher,
+            allow_private: definition.allow_private.clone(),
+            settings: definition.crawl.clone(),
+        };
+        Ok(Self { name: name.to_owned(), frontier, context: Arc::new(context), requests: definition.requests.max(1) })
+    }
+
+    pub fn frontier(&self) -> &Frontier<DiskTable> {
+        &self.frontier
+    }
+
+    /// Runs until there is nothing left to do, a limit is met, or it is stopped. Must be called within a tokio runtime.
+    pub async fn run(
+        mut self,
+        mut stop: watch::Receiver<Stop>,
+        every: Duration,
+        mut watch: impl FnMut(Event<'_>),
+    ) -> Result<Summary> {
+        let began = Instant::now();
+        let mut visits: JoinSet<Back> = JoinSet::new();
+        let (to_disk, from_disk) = committer(self.context.store.clone());
+        let mut from_disk = from_disk;
+        let mut commits = Commits::default();
+        let (mut seeds_fetched, mut seeds_failed) = (0, 0);
+        let mut progress = tokio::time::interval(every.max(Duration::from_millis(50)));
+        let mut synced = Instant::now();
+        let mut end = None;
+        loop {
+            let stopping = *stop.borrow();
+            let mut wake = None;
+            while stopping == Stop::No
+                && end.is_none()
+                && visits.len() < self.requests
+                && commits.waiting.len() + commits.on_its_way < UNCOMMITTED_MAX
+            {
+                match self.frontier.poll(Timestamp::now())? {
+                    Next::Visit(visit) => self.begin(&mut visits, *visit),
+                    Next::Settled(settled) => {
+                        seeds_failed += u64::from(settled.seed);
+                        watch(Event::Skipped { url: &settled.url, reason: &settled.reason });
+                    }
+                    Next::Wait(until) => {
+                        wake = Some(until);
+                        break;
+                    }
+                    Next::Busy => break,
+                    Next::Done(why) => end = Some(why),
+                }
+            }
+            for skipped in self.frontier.take_skips() {
+                seeds_failed += u64::from(skipped.seed);
+                watch(Event::Skipped { url: &skipped.url, reason: &skipped.reason });
+            }
+            if commits.on_its_way == 0 && !commits.waiting.is_empty() {
+                let batch = std::mem::take(&mut commits.waiting);
+                commits.on_its_way = batch.len();
+                // The thread ends only after this side has.
+                let _ = to_disk.send(batch);
+            }
+            let idle = visits.is_empty() && commits.on_its_way == 0;
+            if idle && (end.is_some() || stopping != Stop::No) || stopping == Stop::Now {
+                break;
+            }
+            tokio::select! {
+                biased;
+                Some((result, batch)) = from_disk.recv() => {
+                    result?;
+                    commits.on_its_way = 0;
+                    for back in batch {
+                        let Back::Url(finished) = back else { continue };
+                        let (fetched, failed) = self.finish(&finished, &mut watch)?;
+                        seeds_fetched += fetched;
+                        seeds_failed += failed;
+                    }
+                    self.frontier.flush()?;
+                }
+                Some(joined) = visits.join_next(), if !visits.is_empty() => {
+                    self.came_back(joined, &mut commits)?;
+                    // Whatever else has come in the meantime belongs to the same batch.
+                    while let Some(joined) = visits.try_join_next() {
+                        self.came_back(joined, &mut commits)?;
+                    }
+                }
+                () = sleep_until(wake), if wake.is_some() => {}
+                _ = progress.tick() => {
+                    watch(Event::Progress(self.frontier.progress(), self.frontier.run()));
+                    if synced.elapsed() >= SYNC_EVERY {
+                        self.frontier.sync()?;
+                        synced = Instant::now();
+                    }
+                }
+                // Whoever could stop us may be gone; then nobody will.
+                Ok(()) = stop.changed() => {}
+            }
+        }
+        visits.abort_all();
+        self.frontier.sync()?;
+        Ok(self.summary(end, seeds_fetched, seeds_failed, began.elapsed()))
+    }
+
+    fn summary(&self, end: Option<End>, seeds_fetched: u64, seeds_failed: u64, took: Duration) -> Summary {
+        /// Hosts that a summary names; a crawl of more is looked at with other means.
+        const HOSTS_SHOWN: usize = 100;
+        Summary {
+            name: self.name.clone(),
+            round: self.frontier.round(Timestamp::now()),
+            end,
+            tally: self.frontier.run().clone(),
+            progress: self.frontier.progress(),
+            seeds_fetched,
+            seeds_failed,
+            took,
+            hosts: self.frontier.busiest_hosts(HOSTS_SHOWN),
+        }
+    }
+
+    fn begin(&self, visits: &mut JoinSet<Back>, visit: Visit) {
+        let context = Arc::clone(&self.context);
+        visits.spawn(async move {
+            match visit.errand {
+                Errand::Url => Back::Url(Box::new(context.visit(visit).await)),
+                Errand::Robots => Back::Robots(Box::new(context.robots(visit).await)),
+            }
+        });
+    }
+
+    /// A visit is over: its host may be asked again. What it brought must still reach the disk.
+    fn came_back(
+        &mut self,
+        joined: std::result::Result<Back, tokio::task::JoinError>,
+        commits: &mut Commits,
+    ) -> Result<()> {
+        let now = Timestamp::now();
+        // A visit that panicked is our mistake, and nobody can say what it left undone.
+        let mut back = joined.map_err(|e| Error::Asked(format!("a visit broke off, which is our mistake: {e}")))?;
+        let (id, answer, broken) = match &mut back {
+            Back::Url(finished) => (finished.id, finished.answer.take(), finished.broken.take()),
+            Back::Robots(finished) => (finished.id, finished.answer.take(), finished.broken.take()),
+        };
+        if let Some(error) = broken {
+            return Err(error.into());
+        }
+        if let Some(answer) = answer {
+            self.frontier.handle_answer(now, id, &answer);
+        }
+        if let Back::Robots(finished) = &mut back {
+            // Rules are needed at once; that their capture is on the disk is not.
+            let nothing = RobotsAnswer::Unavailable { code: "robots", unreachable: false, temporary: false };
+            let robots = std::mem::replace(&mut finished.robots, nothing);
+            self.frontier.handle_robots(now, id, robots)?;
+            self.frontier.handle_sitemaps(now, &finished.sitemaps)?;
+            if !finished.appended {
+                return Ok(());
+            }
+        }
+        commits.waiting.push(back);
+        Ok(())
+    }
+
+    /// A visit is safe: the frontier hears of it, and whoever watches. Seeds that were fetched, and that were not.
+    fn finish(&mut self, finished: &Finished, watch: &mut impl FnMut(Event<'_>)) -> Result<(u64, u64)> {
+        self.frontier.handle_finished(Timestamp::now(), finished.id, &finished.outcome, &finished.links)?;
+        let seed = u64::from(finished.seed);
+        let url = &finished.url;
+        match &finished.outcome {
+            Outcome::Response { status, media, bytes, version, truncated, .. } => {
+                let (status, bytes, version) = (*status, *bytes, *version);
+                let took = finished.took;
+                watch(Event::Fetched { url, status, media, bytes, version, truncated: *truncated, took });
+                Ok(if version == Version::Busy { (0, 0) } else { (seed, 0) })
+            }
+            Outcome::Failure { code, temporary } => {
+                let message = finished.message.clone();
+                watch(Event::Failed { url, code, message, again: *temporary });
+                Ok((0, seed))
+            }
+        }
+    }
+}
+
+async fn sleep_until(wake: Option<Timestamp>) {
+    let ms = wake.map_or(0, |at| at.millis() - Timestamp::now().millis());
+    tokio::time::sleep(Duration::from_millis(u64::try_from(ms).unwrap_or(0))).await;
+}
+
+type ToDisk = std::sync::mpsc::Sender<Vec<Back>>;
+type FromDisk = mpsc::UnboundedReceiver<(herodotus_store::Result<()>, Vec<Back>)>;
+
+/// A thread that commits: a sync may take long, and must hold up neither visits nor the frontier. At most one batch is on
+/// its way, so that the channels hold at most one.
+fn committer(store: Store) -> (ToDisk, FromDisk) {
+    let (to_disk, batches) = std::sync::mpsc::channel::<Vec<Back>>();
+    let (done, from_disk) = mpsc::unbounded_channel();
+    std::thread::spawn(move || {
+        for batch in batches {
+            let appended = batch.iter().any(|back| match back {
+                Back::Url(finished) => finished.appended,
+                Back::Robots(finished) => finished.appended,
+            });
+            let result = if appended { store.commit() } else { Ok(()) };
+            if done.send((result, batch)).is_err() {
+                return;
+            }
+        }
+    });
+    (to_disk, from_disk)
+}

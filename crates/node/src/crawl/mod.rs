@@ -1,0 +1,62 @@
+//! A crawl: seeds in, captures in the archive, links back into the frontier.
+//!
+//! ```text
+//!  Frontier ─Visit─▶ visit (many at once) ─Finished─▶ commit ─▶ Frontier
+//!                      │ fetch, read, append                 handle_finished, flush
+//! ```
+//!
+//! The order is what makes it safe to be killed: a visit counts as made only when its capture is on the disk, and until
+//! then it stands in the queue. So what was in flight is asked for again, or found in the archive; nothing else is.
+//!
+//! Promises: nothing is lost that was reported as archived; memory is bounded by the number of requests at once; a host in
+//! trouble holds up nobody else. What can be lost: the count of unchanged visits of the last seconds, if the power fails.
+
+mod definition;
+mod engine;
+mod event;
+mod folder;
+mod robots;
+mod table;
+mod taker;
+mod visit;
+
+pub use definition::{Definition, FetchSettings};
+pub use engine::{Crawl, Stop};
+pub use event::{Event, Summary};
+pub use folder::{Listed, list, load, name_for, peek};
+pub use table::DiskTable;
+
+/// Requests in flight at once, over all hosts, unless told otherwise: enough to keep a home line busy with polite hosts.
+pub const REQUESTS_DEFAULT: usize = 64;
+
+/// Finished visits that wait for the disk. More would only be memory.
+const UNCOMMITTED_MAX: usize = 256;
+
+/// How often what the frontier knows is brought to the disk itself, for the case that the power fails.
+const SYNC_EVERY: std::time::Duration = std::time::Duration::from_secs(2);
+
+pub use herodotus_page::AGENT_TOKEN;
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error(transparent)]
+    Store(#[from] herodotus_store::Error),
+    #[error(transparent)]
+    Frontier(#[from] herodotus_frontier::Error),
+    #[error(transparent)]
+    Fetch(#[from] herodotus_fetch::ConfigError),
+    #[error("{doing}: {source}")]
+    Disk { doing: String, source: std::io::Error },
+    /// What a person asked for makes no sense; the text says what to do.
+    #[error("{0}")]
+    Asked(String),
+}
+
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    pub(crate) fn disk(doing: impl Into<String>) -> impl FnOnce(std::io::Error) -> Self {
+        let doing = doing.into();
+        move |source| Self::Disk { doing, source }
+    }
+}

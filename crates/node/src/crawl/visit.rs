@@ -1,0 +1,333 @@
+//! One visit: ask the archive, ask the web, read what comes, append it to the archive.
+
+use super::event::is_unreachable;
+use super::taker::Taker;
+use herodotus_base::{Sha256, Timestamp};
+use herodotus_fetch::{Ask, Exchange, Failure, Fetcher, Protocol, Validators};
+use herodotus_frontier::{Answer, Media, Outcome, Pressure, Settings, Version, Visit, VisitId};
+use herodotus_page::{Document, Link, LinkKind, Page, PageReader, ResponseHead, WebUrl};
+use herodotus_store::{Appended, Body, Capture, Entry, Kind, Record, Store, WarcHeader, coding, key_of};
+use ipnet::IpNet;
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
+
+/// What all visits of a crawl share.
+#[derive(Debug)]
+pub(super) struct Context {
+    pub(super) store: Store,
+    pub(super) fetcher: Fetcher,
+    pub(super) allow_private: Vec<IpNet>,
+    pub(super) settings: Settings,
+}
+
+/// A visit that is over but for the disk.
+#[derive(Debug)]
+pub(super) struct Finished {
+    pub(super) id: VisitId,
+    pub(super) url: WebUrl,
+    pub(super) seed: bool,
+    pub(super) answer: Option<Answer>,
+    pub(super) outcome: Outcome,
+    pub(super) message: String,
+    pub(super) links: Vec<Link>,
+    pub(super) took: Duration,
+    /// Something was appended, and must reach the disk before this counts.
+    pub(super) appended: bool,
+    /// The archive itself failed: the crawl cannot go on.
+    pub(super) broken: Option<herodotus_store::Error>,
+}
+
+/// What the archive already knows of a URL.
+#[derive(Debug, Default)]
+struct Known {
+    etag: Option<String>,
+    last_modified: Option<String>,
+    digest: Option<[u8; 16]>,
+}
+
+impl Context {
+    pub(super) async fn visit(&self, visit: Visit) -> Finished {
+        let began = Instant::now();
+        let mut finished = Finished {
+            id: visit.id,
+            url: visit.url.clone(),
+            seed: visit.seed,
+            answer: None,
+            outcome: Outcome::Failure { code: "archive", temporary: false },
+            message: String::new(),
+            links: Vec::new(),
+            took: Duration::ZERO,
+            appended: false,
+            broken: None,
+        };
+        if let Err(error) = self.make(&visit, &mut finished).await {
+            finished.message = error.to_string();
+            finished.broken = Some(error);
+        }
+        finished.took = began.elapsed();
+        finished
+    }
+
+    async fn make(&self, visit: &Visit, finished: &mut Finished) -> herodotus_store::Result<()> {
+        let mut known = Known {
+            etag: visit.etag.clone(),
+            last_modified: visit.last_modified.clone(),
+            digest: visit.digest,
+        };
+        if visit.first
+            && let Some(entry) = self.newest(&visit.url)?
+        {
+            let Some(capture) = self.store.read(&entry.id)? else { return Ok(()) };
+            if entry.id.time >= visit.round_began {
+                self.take_from_archive(visit, &entry, &capture, finished)?;
+                return Ok(());
+            }
+            known = Known::of(&capture);
+        }
+        let ask = Ask {
+            validators: Validators { etag: known.etag.clone(), last_modified: known.last_modified.clone() },
+            ..Ask::new(visit.url.clone())
+        };
+        // What the crawl wants of pages it does not want of what they need: that was decided link by link.
+        let mut taker = Taker::new(&self.store, &visit.url, self.settings.media, super::AGENT_TOKEN);
+        match self.fetcher.fetch(&ask, &mut taker).await {
+            Ok(exchange) => self.keep(visit, &known, &exchange, taker, finished),
+            Err(failure) => {
+                finished.message = failure.to_string();
+                finished.answer = Some(self.answer_of_failure(&failure));
+                let (code, temporary) = (failure.code(), failure.is_temporary());
+                finished.outcome = Outcome::Failure { code, temporary };
+                Ok(())
+            }
+        }
+    }
+
+    /// The newest capture of exactly this URL.
+    pub(super) fn newest(&self, url: &WebUrl) -> herodotus_store::Result<Option<Entry>> {
+        /// One key may stand for several spellings of a URL; further back than this nobody looks.
+        const SPELLINGS_MAX: usize = 16;
+        for entry in self.store.versions_until(&key_of(url.as_str()), Timestamp::MAX).take(SPELLINGS_MAX) {
+            let entry = entry?;
+            if entry.url == url.as_str() && entry.kind == Kind::Response && !entry.truncated {
+                return Ok(Some(entry));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Another crawl, or we before we were killed, made this visit in this round: read what it brought.
+    fn take_from_archive(
+        &self,
+        visit: &Visit,
+        entry: &Entry,
+        capture: &Capture,
+        finished: &mut Finished,
+    ) -> herodotus_store::Result<()> {
+        let known = Known::of(capture);
+        finished.outcome = Outcome::Response {
+            status: entry.status.unwrap_or(0),
+            media: entry.media.clone(),
+            bytes: 0,
+            version: Version::Archived,
+            etag: known.etag,
+            last_modified: known.last_modified,
+            digest: known.digest.unwrap_or_default(),
+            truncated: None,
+        };
+        finished.links = self.links_of(&visit.url, capture)?;
+        Ok(())
+    }
+
+    /// The links of a stored capture, headers and all.
+    fn links_of(&self, url: &WebUrl, capture: &Capture) -> herodotus_store::Result<Vec<Link>> {
+        let Some(head) = ResponseHead::parse(&capture.main.head) else { return Ok(Vec::new()) };
+        let mut links = herodotus_page::header_links(url, &head);
+        // A body in a file of its own is read again only when it comes anew.
+        if let Body::Bytes(bytes, _) = &capture.main.body {
+            let plain = coding::plain_body(&capture.main.head, bytes);
+            let essence = head.content_type_essence();
+            let document = Document::of(essence.as_deref(), url, &plain[..plain.len().min(512)]);
+            let mut reader = PageReader::new(url.clone(), document, None);
+            reader.push(&plain);
+            links.extend(reader.finish().links);
+        }
+        Ok(links)
+    }
+
+    fn keep(
+        &self,
+        visit: &Visit,
+        known: &Known,
+        exchange: &Exchange,
+        taker: Taker<'_>,
+        finished: &mut Finished,
+    ) -> herodotus_store::Result<()> {
+        let (status, media) = (taker.status, taker.essence.clone());
+        let (head, header_links, unwanted) = (taker.head.clone(), taker.header_links.clone(), taker.unwanted);
+        let header_policy = taker.policy;
+        let (body, page) = taker.finish()?;
+        let parsed = ResponseHead::parse(&head);
+        let field = |name: &str| parsed.as_ref().and_then(|head| head.header(name)).map(|value| value.into_owned());
+        finished.answer = Some(self.answer_of(exchange, status, field("retry-after").as_deref()));
+        let location = field("location");
+        let digest = digest_of(status, location.as_deref(), &body);
+        let policy = header_policy.merge(page.policy);
+        let obeys = !self.settings.ignore_robots;
+        let truncated = exchange.truncated.as_ref().map(|t| t.code());
+        let version = if status == 304 {
+            Version::NotModified
+        } else if matches!(status, 429 | 503) {
+            Version::Busy
+        } else if unwanted {
+            Version::Unwanted
+        } else if obeys && policy.noarchive {
+            Version::NoArchive
+        } else if known.digest == Some(digest) {
+            Version::Same
+        } else if known.digest.is_some() {
+            Version::Changed
+        } else {
+            Version::New
+        };
+        if matches!(version, Version::New | Version::Changed | Version::NoArchive) {
+            finished.links = self.new_links(visit, known, version, header_links, &page)?;
+            let follows = !(obeys && policy.nofollow);
+            finished.links.iter_mut().for_each(|link| link.nofollow |= !follows && link.kind == LinkKind::Page);
+        }
+        let bytes = exchange.wire_bytes;
+        if matches!(version, Version::New | Version::Changed) {
+            let capture = capture_of(&visit.url, exchange, head.clone(), body);
+            finished.appended = self.store.append(capture)? == Appended::Stored;
+        }
+        let (etag, last_modified) = (field("etag"), field("last-modified"));
+        finished.outcome =
+            Outcome::Response { status, media, bytes, version, etag, last_modified, digest, truncated };
+        Ok(())
+    }
+
+    /// Only what the last version did not link to is new (H10).
+    fn new_links(
+        &self,
+        visit: &Visit,
+        known: &Known,
+        version: Version,
+        header_links: Vec<Link>,
+        page: &Page,
+    ) -> herodotus_store::Result<Vec<Link>> {
+        let mut links = header_links;
+        links.extend(page.links.iter().cloned());
+        if version == Version::Changed
+            && known.digest.is_some()
+            && !links.is_empty()
+            && let Some(entry) = self.newest(&visit.url)?
+            && let Some(before) = self.store.read(&entry.id)?
+        {
+            let before = self.links_of(&visit.url, &before)?;
+            let before: HashSet<&WebUrl> = before.iter().map(|link| &link.url).collect();
+            links.retain(|link| !before.contains(&link.url));
+        }
+        Ok(links)
+    }
+
+    pub(super) fn answer_of(&self, exchange: &Exchange, status: u16, retry_after: Option<&str>) -> Answer {
+        let address = exchange.remote.ip();
+        let pressure = matches!(status, 429 | 503)
+            .then(|| Pressure { retry_after_ms: retry_after.and_then(|text| retry_after_ms(text, Timestamp::now())) });
+        Answer {
+            address: Some(address),
+            stranger: !self.allow_private.iter().any(|net| net.contains(&address)),
+            took_ms: exchange.took.whole.as_millis() as u64,
+            pressure,
+            reached: true,
+        }
+    }
+
+    pub(super) fn answer_of_failure(&self, failure: &Failure) -> Answer {
+        Answer { stranger: true, reached: !is_unreachable(failure), ..Answer::default() }
+    }
+}
+
+impl Known {
+    fn of(capture: &Capture) -> Self {
+        let Some(head) = ResponseHead::parse(&capture.main.head) else { return Self::default() };
+        let field = |name: &str| head.header(name).map(|value| value.into_owned());
+        let status = head.status.unwrap_or(0);
+        let is_page = status == 200;
+        Self {
+            etag: field("etag").filter(|_| is_page),
+            last_modified: field("last-modified").filter(|_| is_page),
+            digest: Some(digest_of(status, field("location").as_deref(), &capture.main.body)),
+        }
+    }
+}
+
+/// What makes two answers the same: their bodies, and for what is no page also the status and where it leads.
+fn digest_of(status: u16, location: Option<&str>, body: &Body) -> [u8; 16] {
+    let body = body.digests().sha256;
+    let whole = match status {
+        200 => body,
+        _ => Sha256::of(&[&status.to_be_bytes(), location.unwrap_or_default().as_bytes(), &body.0].concat()),
+    };
+    let mut short = [0; 16];
+    short.copy_from_slice(&whole.0[..16]);
+    short
+}
+
+/// What the archive keeps of an exchange.
+pub(super) fn capture_of(url: &WebUrl, exchange: &Exchange, head: Vec<u8>, body: Body) -> Capture {
+    let time = exchange.time;
+    let mut main = Record::new(Kind::Response, url.as_str(), time, head, body);
+    let mut fields = vec![("WARC-IP-Address".to_owned(), exchange.remote.ip().to_string())];
+    if let Some(truncated) = &exchange.truncated {
+        fields.push(("WARC-Truncated".to_owned(), truncated.warc().to_owned()));
+    }
+    if exchange.protocol == Protocol::Http2 {
+        fields.push(("WARC-Protocol".to_owned(), "h2".to_owned()));
+    }
+    main.warc = Some(WarcHeader { version: String::new(), fields });
+    let request = Record::new(Kind::Request, url.as_str(), time, exchange.request.clone(), Body::new(Vec::new()));
+    Capture { url: url.as_str().to_owned(), time, main, companions: vec![request] }
+}
+
+/// `Retry-After`: seconds, or a date.
+fn retry_after_ms(text: &str, now: Timestamp) -> Option<u64> {
+    let text = text.trim();
+    if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) {
+        return Some(text.parse::<u64>().unwrap_or(u64::MAX).saturating_mul(1_000));
+    }
+    let until = http_date(text)?;
+    u64::try_from(until.millis() - now.millis()).ok()
+}
+
+/// `Sun, 06 Nov 1994 08:49:37 GMT`, the one form that is still written.
+fn http_date(text: &str) -> Option<Timestamp> {
+    const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let mut words = text.split_once(',')?.1.split_whitespace();
+    let (day, month, year, clock) = (words.next()?, words.next()?, words.next()?, words.next()?);
+    let month = MONTHS.iter().position(|name| *name == month)? + 1;
+    Timestamp::parse(&format!("{year}-{month:02}-{day:0>2}T{clock}Z")).ok()
+}
+
+/// What the crawl is about, for the taker of something that only robots.txt stands in.
+pub(super) const EVERYTHING: Media = Media::All;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn retry_after_is_seconds_or_a_date() {
+        let now = Timestamp::parse("1994-11-06T08:49:07Z").unwrap();
+        for (text, ms) in [
+            ("30", Some(30_000)),
+            ("Sun, 06 Nov 1994 08:49:37 GMT", Some(30_000)),
+            ("99999999999999999999", Some(u64::MAX)),
+            ("-5", None),
+            ("Sun, 06 Nov 1994 08:49:00 GMT", None),
+            ("soon", None),
+            ("", None),
+        ] {
+            assert_eq!(retry_after_ms(text, now), ms, "{text}");
+        }
+    }
+}

@@ -8,6 +8,9 @@ mod chunk;
 mod entity;
 mod html;
 mod http;
+pub mod limits;
+mod links;
+mod robots;
 mod surt;
 mod text;
 mod url_form;
@@ -16,6 +19,8 @@ mod web_url;
 
 pub use chunk::{ChunkLayout, dechunk, rechunk};
 pub use http::{Headers, ResponseHead, head_len};
+pub use links::{AGENT_TOKEN, Document, Link, LinkKind, Page, PageReader, Policy, header_links, is_gzip};
+pub use robots::Robots;
 pub use surt::{domain_range, host_of_key, host_range, prefix_range, surt, surt_bytes};
 pub use text::{decode_text, readable_lines, title};
 pub use url_form::{compress_url, expand_url};

@@ -5,10 +5,9 @@
 use crate::entity;
 use crate::html::{Scanner, Token};
 use crate::http::media_type_essence;
+use crate::limits::PRESCAN_BYTES_MAX;
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED};
-
-/// Where browsers stop looking for `<meta charset>`.
-const PRESCAN_BYTES_MAX: usize = 1024;
+use std::borrow::Cow;
 
 /// The body as text, its encoding found as browsers find it: byte order mark, `Content-Type`, `<meta>` or XML
 /// declaration, else UTF-8 if it is valid, else windows-1252.
@@ -130,10 +129,13 @@ fn charset_in(text: &[u8]) -> Option<&'static Encoding> {
 }
 
 /// What the page says of itself near its beginning.
-fn declared_encoding(body: &[u8]) -> Option<&'static Encoding> {
+pub(crate) fn declared_encoding(body: &[u8]) -> Option<&'static Encoding> {
     let start = &body[..body.len().min(PRESCAN_BYTES_MAX)];
     // Declarations are ASCII, and so are their positions once each byte is a character.
-    let start: String = start.iter().map(|&byte| char::from(byte)).collect();
+    let start = match str::from_utf8(start) {
+        Ok(start) => Cow::Borrowed(start),
+        Err(_) => Cow::Owned(start.iter().map(|&byte| char::from(byte)).collect::<String>()),
+    };
     let found = if start.starts_with("<?xml") { xml_encoding(&start) } else { None };
     let found = found.or_else(|| meta_encoding(&start))?;
     // A page whose bytes could be read as ASCII so far is not UTF-16, whatever it claims.
@@ -146,7 +148,7 @@ fn declared_encoding(body: &[u8]) -> Option<&'static Encoding> {
     })
 }
 
-fn xml_encoding(start: &str) -> Option<&'static Encoding> {
+pub(crate) fn xml_encoding(start: &str) -> Option<&'static Encoding> {
     let declaration = &start[..start.find("?>")?];
     let value = declaration[declaration.find("encoding")? + "encoding".len()..].trim_ascii_start();
     let value = value.strip_prefix('=')?.trim_ascii_start();
@@ -350,7 +352,7 @@ fn is_invisible(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{200b}' | '\u{2060}' | '\u{feff}') || c.is_control()
 }
 
-fn fold(text: &str) -> String {
+pub(crate) fn fold(text: &str) -> String {
     let mut lines = Lines::default();
     lines.push(text, false);
     lines.line

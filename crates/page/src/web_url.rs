@@ -63,6 +63,25 @@ impl WebUrl {
         })
     }
 
+    /// From text that is in canonical form already, whose host ends at `host_end` and is followed by the path or by a
+    /// port that is not the scheme's own.
+    pub(crate) fn from_canonical(text: &str, host_end: usize, port: u16) -> Self {
+        let host_start = if text.starts_with("https:") { "https://".len() } else { "http://".len() };
+        let path_start = text.get(host_end..).and_then(|rest| rest.find('/')).map_or(text.len(), |at| host_end + at);
+        Self {
+            host_start: host_start as u32,
+            host_end: host_end as u32,
+            path_start: path_start as u32,
+            port,
+            text: text.into(),
+        }
+    }
+
+    /// Where the host ends in the text.
+    pub(crate) fn host_end(&self) -> usize {
+        self.host_end as usize
+    }
+
     /// What a link on this page means.
     pub fn join(&self, link: &str) -> Result<Self, NotWeb> {
         if link.len() > URL_BYTES_MAX {
@@ -144,7 +163,10 @@ mod tests {
         let url = WebUrl::parse("HTTPS://user:secret@Bücher.Example:8443/a/../b?q=1#part").unwrap();
         assert_eq!(url.as_str(), "https://xn--bcher-kva.example:8443/b?q=1");
         assert_eq!((url.host(), url.port()), ("xn--bcher-kva.example", 8443));
-        assert_eq!((url.authority(), url.origin()), ("xn--bcher-kva.example:8443", "https://xn--bcher-kva.example:8443"));
+        assert_eq!(
+            (url.authority(), url.origin()),
+            ("xn--bcher-kva.example:8443", "https://xn--bcher-kva.example:8443")
+        );
         assert_eq!((url.path(), url.query(), url.target()), ("/b", Some("q=1"), "/b?q=1"));
         let plain = WebUrl::parse("http://[::1]").unwrap();
         assert_eq!((plain.host(), plain.port(), plain.target(), plain.query()), ("[::1]", 80, "/", None));

@@ -23,6 +23,9 @@ pub(crate) enum Topic {
     Picture,
     Redirect,
     Style,
+    Gzip,
+    Delay,
+    Busy,
 }
 
 /// A fresh, endless row of throws about one thing.
@@ -32,7 +35,12 @@ pub(crate) struct Dice(u64);
 impl Dice {
     pub(crate) fn new(seed: u64, topic: Topic, keys: &[u32]) -> Self {
         let start = mix(seed.wrapping_add(GOLDEN)) ^ (topic as u64).wrapping_mul(GOLDEN);
-        Self(keys.iter().fold(mix(start), |state, key| mix((state ^ u64::from(*key)).wrapping_add(GOLDEN))))
+        Self(mix(start)).about(keys)
+    }
+
+    /// Throws about something more particular: the same as if these keys had stood behind the first ones.
+    pub(crate) fn about(&self, keys: &[u32]) -> Self {
+        Self(keys.iter().fold(self.0, |state, key| mix((state ^ u64::from(*key)).wrapping_add(GOLDEN))))
     }
 
     pub(crate) fn throw(&mut self) -> u64 {

@@ -15,6 +15,9 @@ impl Web {
     pub(crate) fn write_robots(&self, site: &Site) -> Written {
         let mut sheet = Sheet::new(site);
         sheet.raw("# ").raw(&site.title).raw(": travellers are welcome.\nUser-agent: *\nDisallow: ").raw(CLOSED);
+        if let Some(delay_s) = self.delay_of(site.host) {
+            sheet.raw(&format!("\nCrawl-delay: {delay_s}"));
+        }
         sheet.raw("\n\nSitemap: ").address("/sitemap.xml").raw("\n");
         sheet.finish()
     }

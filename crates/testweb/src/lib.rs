@@ -26,15 +26,17 @@
 //! ```
 //!
 //! This is the honest web. Everything here reads and writes HTTP by its own code, not by that of the crates it tests,
-//! so that a shared mistake cannot hide. Servers that misbehave can stand on the same `listener`.
+//! so that a shared mistake cannot hide. [`hostile`] is the other one.
 
 mod client;
 mod date;
 mod dice;
 mod furniture;
+pub mod hostile;
 mod life;
 mod limits;
 mod listener;
+mod log;
 mod page;
 mod picture;
 mod place;
@@ -50,6 +52,7 @@ mod words;
 pub use client::{Exchange, get, get_with};
 pub use date::round_time;
 pub use life::{Fate, Life, Rhythm};
+pub use log::Request;
 pub use response::Response;
 pub use server::Server;
-pub use web::{Config, Web};
+pub use web::{Busy, Config, Web};

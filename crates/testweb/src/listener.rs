@@ -22,8 +22,13 @@ pub(crate) struct Listener {
 
 impl Listener {
     /// Opens a door on a free port. `serve` is called once per connection, on a thread of its own.
-    pub(crate) fn start(serve: impl Fn(&TcpStream) + Send + Sync + 'static) -> io::Result<Self> {
-        let socket = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    pub(crate) fn start(serve: impl Fn(&Guest) + Send + Sync + 'static) -> io::Result<Self> {
+        Self::start_on((Ipv4Addr::LOCALHOST, 0).into(), serve)
+    }
+
+    /// The same, on an address of the caller's choice.
+    pub(crate) fn start_on(addr: SocketAddr, serve: impl Fn(&Guest) + Send + Sync + 'static) -> io::Result<Self> {
+        let socket = TcpListener::bind(addr)?;
         let addr = socket.local_addr()?;
         let room = Arc::new(Room::default());
         let (inside, serve) = (Arc::clone(&room), Arc::new(serve));
@@ -40,7 +45,7 @@ impl Listener {
                 let _ = thread::Builder::new()
                     .name("testweb-guest".to_owned())
                     .stack_size(CONNECTION_STACK_BYTES)
-                    .spawn(move || serve(&guest.stream));
+                    .spawn(move || serve(&guest));
             }
         })?;
         Ok(Self { addr, room, door: Some(door) })
@@ -79,13 +84,17 @@ struct Room {
 #[derive(Debug, Default)]
 struct Guests {
     streams: HashMap<u64, Arc<TcpStream>>,
+    /// Those who wait between two requests, by since when. They may be asked to leave.
+    idle: HashMap<u64, Instant>,
+    /// Who was shown out and has not left yet: one at a time is enough.
+    leaving: Option<u64>,
     admitted: u64,
     closing: bool,
 }
 
 /// One connection. Leaves the room when dropped, even by a panic.
 #[derive(Debug)]
-struct Guest {
+pub(crate) struct Guest {
     number: u64,
     stream: Arc<TcpStream>,
     room: Arc<Room>,
@@ -96,9 +105,22 @@ impl Room {
         self.guests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// False once the room is closing.
+    /// False once the room is closing. When it is full, the guest who has been idle longest is shown out, so that there
+    /// is room before the next one knocks; as with any server, a request that is on its way at that moment is lost, and
+    /// its sender sees the connection end.
     fn wait_for_space(&self) -> bool {
-        let crowded = |guests: &mut Guests| guests.streams.len() >= CONNECTIONS_MAX && !guests.closing;
+        let crowded = |guests: &mut Guests| {
+            let full = guests.streams.len() >= CONNECTIONS_MAX && !guests.closing;
+            let longest = guests.idle.iter().min_by_key(|(_, since)| **since).map(|(number, _)| *number);
+            if let Some(number) = longest.filter(|_| full && guests.leaving.is_none()) {
+                guests.leaving = Some(number);
+                guests.idle.remove(&number);
+                if let Some(stream) = guests.streams.get(&number) {
+                    let _ = stream.shutdown(Shutdown::Both);
+                }
+            }
+            full
+        };
         !self.left.wait_while(self.lock(), crowded).unwrap_or_else(PoisonError::into_inner).closing
     }
 
@@ -128,9 +150,72 @@ impl Room {
     }
 }
 
+impl Guest {
+    pub(crate) fn stream(&self) -> &TcpStream {
+        &self.stream
+    }
+
+    /// Says whether the guest waits between requests, and may be shown out when others want in.
+    pub(crate) fn set_idle(&self, idle: bool) {
+        let mut guests = self.room.lock();
+        if !idle {
+            guests.idle.remove(&self.number);
+            return;
+        }
+        guests.idle.insert(self.number, Instant::now());
+        if guests.streams.len() >= CONNECTIONS_MAX {
+            // The door waits for someone to leave, and did not know of this one.
+            self.room.left.notify_all();
+        }
+    }
+}
+
 impl Drop for Guest {
     fn drop(&mut self) {
-        self.room.lock().streams.remove(&self.number);
+        let mut guests = self.room.lock();
+        guests.streams.remove(&self.number);
+        guests.idle.remove(&self.number);
+        if guests.leaving == Some(self.number) {
+            guests.leaving = None;
+        }
+        drop(guests);
         self.room.left.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{ErrorKind, Read, Write};
+
+    /// Idle guests here would stay for ever, so nothing but the door can make room.
+    #[test]
+    fn when_the_room_is_full_the_guest_idle_longest_has_to_leave() {
+        let listener = Listener::start(|guest| {
+            let _ = guest.stream().write_all(b"!");
+            guest.set_idle(true);
+            let _ = guest.stream().read(&mut [0]);
+        })
+        .unwrap();
+        let visit = || {
+            let mut stream = TcpStream::connect(listener.addr()).unwrap();
+            stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+            stream.read_exact(&mut [0]).map(|()| stream)
+        };
+        let mut guests: Vec<TcpStream> = (0..CONNECTIONS_MAX + 20).map(|_| visit().unwrap()).collect();
+        // Guests say that they are idle only after they have greeted us, and take a moment to leave.
+        let settled =
+            |guests: &Guests| (guests.streams.len(), guests.idle.len()) == (CONNECTIONS_MAX - 1, CONNECTIONS_MAX - 1);
+        let end = Instant::now() + Duration::from_secs(10);
+        while !settled(&listener.room.lock()) && Instant::now() < end {
+            thread::yield_now();
+        }
+        let gone = |stream: &mut TcpStream| {
+            stream.set_nonblocking(true).unwrap();
+            !matches!(stream.read(&mut [0]), Err(error) if error.kind() == ErrorKind::WouldBlock)
+        };
+        let gone: Vec<usize> = guests.iter_mut().enumerate().filter_map(|(n, s)| gone(s).then_some(n)).collect();
+        assert_eq!(gone.len(), 21, "{gone:?}");
+        assert!(gone.iter().all(|n| *n < 100), "none of the newcomers: {gone:?}");
     }
 }

@@ -8,7 +8,7 @@ use crate::Web;
 use crate::date::{long_date, round_time};
 use crate::dice::{Dice, Topic};
 use crate::life::Life;
-use crate::limits::{HOST_BRANCHES, LISTING_BRANCHES, LISTING_PAGES, PARAGRAPHS};
+use crate::limits::{HOST_BRANCHES, LINKS_MIN, LISTING_BRANCHES, LISTING_PAGES, PARAGRAPHS_MIN};
 use crate::place::{LOST, Place, Site};
 use crate::sheet::{Sheet, Spelling, Target};
 use crate::{prose, words};
@@ -136,7 +136,8 @@ struct Scribe<'a> {
 impl Scribe<'_> {
     fn article(&self, sheet: &mut Sheet<'_>, title: &str) {
         let mut shape = self.dice(Topic::Shape, &[]);
-        let (fewest, most) = PARAGRAPHS;
+        let most = u64::from(self.web.config().paragraphs_max);
+        let fewest = PARAGRAPHS_MIN.min(most);
         // The cube of a throw: many short pages, few long ones.
         let throw = shape.below(1000);
         let paragraphs = (fewest + (most - fewest) * throw * throw * throw / 1_000_000_000) as u32;
@@ -216,7 +217,8 @@ impl Scribe<'_> {
 
     fn notes(&self, sheet: &mut Sheet<'_>, shape: &mut Dice) {
         sheet.raw("<section id=\"notes\">\n<h3>See also</h3>\n<ul>\n");
-        for slot in 0..shape.within(3, 8) as u32 {
+        let most = u64::from(self.web.config().links_max);
+        for slot in 0..shape.within(LINKS_MIN.min(most), most) as u32 {
             let rewritten = self.rewritten(2000 + slot);
             let (target, spelling) = self.choose(&mut self.dice(Topic::Link, &[1, slot, rewritten]), rewritten);
             sheet.raw("<li>").link(&target, spelling).raw("</li>\n");
@@ -295,8 +297,6 @@ impl Scribe<'_> {
 
     /// Chance about this page, whatever its edition.
     fn dice(&self, topic: Topic, keys: &[u32]) -> Dice {
-        let mut all = vec![self.site.host, self.page];
-        all.extend_from_slice(keys);
-        self.web.dice(topic, &all)
+        self.web.dice(topic, &[self.site.host, self.page]).about(keys)
     }
 }

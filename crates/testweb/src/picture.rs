@@ -39,15 +39,16 @@ fn landscape(width: u32, height: u32, hue: u32, comment: &str, dice: &mut Dice) 
         }
     };
     let (far, near) = (range(height / 3), range(height / 2));
+    let hills: Vec<(u32, u32)> = (0..width).map(|x| (near(x), far(x))).collect();
     let shore = height - height / 6;
     let mut rows = Vec::with_capacity(((width + 1) * height) as usize);
     for y in 0..height {
         rows.push(0); // Every row says that it is unfiltered.
-        for x in 0..width {
+        for (x, (near, far)) in (0..width).zip(&hills) {
             rows.push(match (x, y) {
                 (_, y) if y >= shore => LAKE,
-                (x, y) if y >= near(x) => NEAR,
-                (x, y) if y >= far(x) => FAR,
+                (_, y) if y >= *near => NEAR,
+                (_, y) if y >= *far => FAR,
                 (x, y) if x.abs_diff(sun_x).pow(2) + y.abs_diff(sun_y).pow(2) <= radius * radius => SUN,
                 (_, y) => SKY + (y * 4 / height).min(3) as u8,
             });
@@ -108,16 +109,35 @@ fn stored_zlib(data: &[u8]) -> Vec<u8> {
     out
 }
 
+/// What each byte does to a CRC: a picture is summed by the byte and not by the bit, which would take most of its time.
+const CRC32_STEPS: [u32; 256] = {
+    let mut steps = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let (mut sum, mut bit) = (byte as u32, 0);
+        while bit < 8 {
+            sum = if sum & 1 == 1 { (sum >> 1) ^ 0xedb8_8320 } else { sum >> 1 };
+            bit += 1;
+        }
+        steps[byte] = sum;
+        byte += 1;
+    }
+    steps
+};
+
 fn crc32(data: &[u8]) -> u32 {
-    !data.iter().fold(u32::MAX, |sum, byte| {
-        (0..8).fold(sum ^ u32::from(*byte), |sum, _| if sum & 1 == 1 { (sum >> 1) ^ 0xedb8_8320 } else { sum >> 1 })
-    })
+    let step = |sum: u32, byte: &u8| {
+        let at = (sum ^ u32::from(*byte)) & 0xff;
+        (sum >> 8) ^ CRC32_STEPS.get(at as usize).copied().unwrap_or_default()
+    };
+    !data.iter().fold(u32::MAX, step)
 }
 
 fn adler32(data: &[u8]) -> u32 {
-    let (a, b) = data.iter().fold((1, 0), |(a, b), byte| {
-        let a = (a + u32::from(*byte)) % 65_521;
-        (a, (b + a) % 65_521)
+    // So many bytes can be added up before a sum could overflow (RFC 1950's own figure).
+    let (a, b) = data.chunks(5552).fold((1, 0), |sums, piece| {
+        let (a, b) = piece.iter().fold(sums, |(a, b), byte| (a + u32::from(*byte), b + a + u32::from(*byte)));
+        (a % 65_521, b % 65_521)
     });
     b << 16 | a
 }

@@ -4,7 +4,7 @@
 //! a table, and no second spelling of a path is accepted.
 
 use crate::dice::{Dice, Topic};
-use crate::limits::{LISTING_PAGES, PICTURES_MAX, SITEMAP_PAGES};
+use crate::limits::{LISTING_PAGES, SITEMAP_PAGES};
 use crate::{Web, prose, words};
 
 /// A thing on a host.
@@ -108,7 +108,7 @@ impl Web {
 
     /// How many pictures a page has of its own.
     pub(crate) fn pictures(&self, host: u32, page: u32) -> u32 {
-        self.dice(Topic::Pictures, &[host, page]).within(0, PICTURES_MAX) as u32
+        self.dice(Topic::Pictures, &[host, page]).within(0, u64::from(self.config().pictures_max)) as u32
     }
 
     /// The status with which the page's short address redirects, if it has one.

@@ -11,6 +11,8 @@ pub(crate) struct Request {
     pub(crate) path: String,
     pub(crate) if_none_match: Option<String>,
     pub(crate) if_modified_since: Option<String>,
+    /// Whether the answer may be compressed with gzip.
+    pub(crate) accepts_gzip: bool,
     /// Whether the connection serves further requests after this one.
     pub(crate) keep_alive: bool,
     /// Whether bytes follow that belong to this request. None are ever read.
@@ -64,10 +66,19 @@ impl Request {
             path: path.to_owned(),
             if_none_match: all("If-None-Match").next().map(str::to_owned),
             if_modified_since: all("If-Modified-Since").next().map(str::to_owned),
+            accepts_gzip: all("Accept-Encoding").flat_map(|value| value.split(',')).any(names_gzip),
             keep_alive,
             has_body: all("Transfer-Encoding").next().is_some() || all("Content-Length").any(|length| length != "0"),
         })
     }
+}
+
+/// Whether one item of `Accept-Encoding` names gzip and does not rule it out.
+fn names_gzip(item: &str) -> bool {
+    let mut parts = item.split(';').map(str::trim);
+    let named = parts.next().is_some_and(|coding| coding.eq_ignore_ascii_case("gzip"));
+    let weight = parts.find_map(|part| part.strip_prefix("q=").or_else(|| part.strip_prefix("Q=")));
+    named && weight.is_none_or(|weight| weight.parse::<f32>().is_ok_and(|weight| weight > 0.0))
 }
 
 fn header(line: &str) -> Option<(&str, &str)> {
@@ -109,6 +120,22 @@ mod tests {
         assert!(!absolute.keep_alive);
         assert!(!parse("GET / HTTP/1.0\r\n\r\n").unwrap().keep_alive);
         assert!(parse("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\n").unwrap().has_body);
+    }
+
+    #[test]
+    fn gzip_is_accepted_when_it_is_named_and_not_ruled_out() {
+        for (accept, expected) in [
+            ("gzip", true),
+            ("br, GZIP;q=0.5", true),
+            ("deflate", false),
+            ("gzip;q=0", false),
+            ("gzip; q=0.000, br", false),
+            ("gzip;q=x", false),
+            ("", false),
+        ] {
+            let request = parse(&format!("GET / HTTP/1.1\r\nHost: x\r\nAccept-Encoding: {accept}\r\n\r\n")).unwrap();
+            assert_eq!(request.accepts_gzip, expected, "{accept}");
+        }
     }
 
     #[test]

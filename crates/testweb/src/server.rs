@@ -4,15 +4,20 @@
 //! hosts: a crawler under test sends them all here, or takes this for its proxy. Nothing is ever added to a response:
 //! a connection that ends does so without a word, except after a refusal.
 
-use crate::Web;
-use crate::limits::{LINGER_BYTES_MAX, LINGER_WAIT_MAX, REQUEST_HEAD_BYTES_MAX, REQUEST_WAIT_MAX, WRITE_WAIT_MAX};
-use crate::listener::Listener;
+use crate::dice::fingerprint;
+use crate::limits::{
+    BUSY_URLS_MAX, LINGER_BYTES_MAX, LINGER_WAIT_MAX, REQUEST_HEAD_BYTES_MAX, REQUEST_WAIT_MAX, WRITE_WAIT_MAX,
+};
+use crate::listener::{Guest, Listener};
+use crate::log::{self, Log};
 use crate::request::Request;
 use crate::response::Response;
+use crate::web::{Busy, Web};
+use std::collections::HashMap;
 use std::io::{self, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpStream};
-use std::sync::Arc;
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// A web on a loopback address, until it is dropped.
@@ -26,11 +31,22 @@ pub struct Server {
 impl Server {
     /// Serves a web on a free port, from round 0.
     pub fn start(web: Web) -> io::Result<Self> {
-        let desk = Arc::new(Desk { web, round: AtomicU32::new(0), requests: AtomicU64::new(0) });
+        Self::start_on(web, (Ipv4Addr::LOCALHOST, 0).into())
+    }
+
+    /// The same, on an address of the caller's choice.
+    pub fn start_on(web: Web, addr: SocketAddr) -> io::Result<Self> {
+        let desk = Arc::new(Desk {
+            web,
+            round: AtomicU32::new(0),
+            requests: AtomicU64::new(0),
+            log: Log::default(),
+            asked: Mutex::default(),
+        });
         let inside = Arc::clone(&desk);
-        let listener = Listener::start(move |stream| {
+        let listener = Listener::start_on(addr, move |guest| {
             // A visitor who leaves in the middle is no concern of ours.
-            let _ = inside.serve(stream);
+            let _ = inside.serve(guest);
         })?;
         Ok(Self { desk, listener })
     }
@@ -48,13 +64,25 @@ impl Server {
         self.desk.round.load(Ordering::SeqCst)
     }
 
+    /// Shows another round. Whatever was busy and had become free is as it would be at that round's beginning.
     pub fn set_round(&self, round: u32) {
         self.desk.round.store(round, Ordering::SeqCst);
+        self.desk.asked.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
     /// Requests answered so far, refusals included. Counted before the answer is sent.
     pub fn requests(&self) -> u64 {
         self.desk.requests.load(Ordering::SeqCst)
+    }
+
+    /// Begins to remember requests, with none so far, or forgets them and stops. At most 200,000 are kept.
+    pub fn record(&self, on: bool) {
+        self.desk.log.record(on);
+    }
+
+    /// The requests since recording began, as they were answered. Refusals of what was no request are not among them.
+    pub fn log(&self) -> Vec<log::Request> {
+        self.desk.log.read()
     }
 }
 
@@ -64,6 +92,9 @@ struct Desk {
     web: Web,
     round: AtomicU32,
     requests: AtomicU64,
+    log: Log,
+    /// How often each busy URL has been asked for in this round, by a fingerprint of host and path.
+    asked: Mutex<HashMap<u64, u32>>,
 }
 
 /// How waiting for a request ended.
@@ -76,12 +107,17 @@ enum Arrival {
 }
 
 impl Desk {
-    fn serve(&self, mut stream: &TcpStream) -> io::Result<()> {
+    fn serve(&self, guest: &Guest) -> io::Result<()> {
+        let mut stream = guest.stream();
         stream.set_nodelay(true)?;
         stream.set_write_timeout(Some(WRITE_WAIT_MAX))?;
         let mut unread = Vec::new();
+        let mut bytes = Vec::new();
         loop {
-            let head = match receive_head(stream, &mut unread)? {
+            let arrival = receive_head(stream, &mut unread)?;
+            let at = Instant::now();
+            guest.set_idle(false);
+            let head = match arrival {
                 Arrival::Head(head) => head,
                 Arrival::Nobody => return Ok(()),
                 Arrival::Refused(status) => return self.refuse(stream, status),
@@ -92,19 +128,50 @@ impl Desk {
                 Ok(request) => request,
                 Err(status) => return self.refuse(stream, status),
             };
-            let round = self.round.load(Ordering::SeqCst);
-            let response = self.web.response(&request.host, &request.path, round).unwrap_or_else(|| refusal(421));
-            let response = response.conditional(request.if_none_match.as_deref(), request.if_modified_since.as_deref());
-            let mut bytes = response.head();
+            let response = self.answer(&request);
+            bytes.clear();
+            bytes.extend_from_slice(&response.head());
             if request.method != "HEAD" {
                 bytes.extend_from_slice(&response.body);
             }
             self.requests.fetch_add(1, Ordering::SeqCst);
+            let last = !request.keep_alive || request.has_body;
+            if self.log.is_on() {
+                let conditional = request.if_none_match.is_some() || request.if_modified_since.is_some();
+                let Request { host, path, .. } = request;
+                self.log.add(log::Request { host, path, at, status: response.status, conditional });
+            }
             stream.write_all(&bytes)?;
-            if !request.keep_alive || request.has_body {
+            if last {
                 return Ok(());
             }
+            guest.set_idle(unread.is_empty());
         }
+    }
+
+    fn answer(&self, request: &Request) -> Response {
+        let round = self.round.load(Ordering::SeqCst);
+        if let Some(busy) = self.web.busy(&request.host, &request.path, round)
+            && self.is_busy(request, busy)
+        {
+            return Response::busy(busy, round);
+        }
+        let response = self.web.response(&request.host, &request.path, round).unwrap_or_else(|| refusal(421));
+        let gzip = request.accepts_gzip && self.web.gzips(&request.host);
+        let response = if gzip { response.varied() } else { response };
+        response.conditional(request.if_none_match.as_deref(), request.if_modified_since.as_deref()).compressed()
+    }
+
+    /// Counts the request, and says whether it came too early.
+    fn is_busy(&self, request: &Request, busy: Busy) -> bool {
+        let name = fingerprint([request.host.as_bytes(), request.path.as_bytes()].concat().as_slice());
+        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        if asked.len() >= BUSY_URLS_MAX && !asked.contains_key(&name) {
+            return false;
+        }
+        let count = asked.entry(name).or_default();
+        *count = count.saturating_add(1);
+        *count <= busy.asks
     }
 
     /// Says no and closes, slowly enough for the answer to arrive.

@@ -47,15 +47,20 @@ impl<'a> Sheet<'a> {
 
     /// Writes text, escaped for HTML and XML.
     pub(crate) fn text(&mut self, text: &str) -> &mut Self {
-        for c in text.chars() {
-            match c {
-                '&' => self.text.push_str("&amp;"),
-                '<' => self.text.push_str("&lt;"),
-                '>' => self.text.push_str("&gt;"),
-                '"' => self.text.push_str("&quot;"),
-                c => self.text.push(c),
-            }
+        // Nearly all text goes in whole runs: pages are made anew for every request.
+        let mut rest = text;
+        while let Some(at) = rest.bytes().position(|byte| matches!(byte, b'&' | b'<' | b'>' | b'"')) {
+            let (before, from) = rest.split_at(at);
+            self.text.push_str(before);
+            self.text.push_str(match from.as_bytes().first() {
+                Some(b'&') => "&amp;",
+                Some(b'<') => "&lt;",
+                Some(b'>') => "&gt;",
+                _ => "&quot;",
+            });
+            rest = from.get(1..).unwrap_or_default();
         }
+        self.text.push_str(rest);
         self
     }
 

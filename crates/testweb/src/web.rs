@@ -3,6 +3,7 @@
 use crate::date::{http_date, round_time};
 use crate::dice::{Topic, fingerprint};
 use crate::life::{Fate, Life, Rhythm};
+use crate::limits::{BUSY_ASKS_MAX, BUSY_RETRY_AFTER_S, LINKS_MAX, PARAGRAPHS_MAX, PICTURES_MAX};
 use crate::page::Written;
 use crate::place::{CLOSED, LOST, Place, Site};
 use crate::response::Response;
@@ -26,6 +27,19 @@ pub struct Config {
     pub late_percent: u8,
     /// Those that disappear again, within 40 rounds of their appearance.
     pub mortal_percent: u8,
+    /// Most paragraphs of a page; its size follows. Most pages have far fewer.
+    pub paragraphs_max: u32,
+    /// Most links under a page's text, besides its site's navigation and those within the text.
+    pub links_max: u32,
+    /// Most pictures that a page has of its own.
+    pub pictures_max: u32,
+    /// Of a hundred hosts, those that compress text with gzip for visitors who take it.
+    pub gzip_percent: u8,
+    /// Of a hundred hosts, those whose robots.txt asks for `crawl_delay_s` seconds between requests.
+    pub crawl_delay_percent: u8,
+    pub crawl_delay_s: u32,
+    /// Of a hundred URLs, those that answer the first request or two of a round with 429 or 503 and `Retry-After`.
+    pub busy_percent: u8,
 }
 
 impl Default for Config {
@@ -40,8 +54,25 @@ impl Default for Config {
             alternate_percent: 6,
             late_percent: 15,
             mortal_percent: 10,
+            paragraphs_max: PARAGRAPHS_MAX,
+            links_max: LINKS_MAX,
+            pictures_max: PICTURES_MAX,
+            gzip_percent: 0,
+            crawl_delay_percent: 0,
+            crawl_delay_s: 1,
+            busy_percent: 0,
         }
     }
+}
+
+/// How a URL behaves that is busy in a round.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Busy {
+    /// 429 or 503.
+    pub status: u16,
+    /// So many requests of the round are answered with it; then it has time for us.
+    pub asks: u32,
+    pub retry_after_s: u32,
 }
 
 /// A web: hosts, what they show at every round, and what may be said about it.
@@ -168,6 +199,37 @@ impl Web {
     /// Whether robots.txt, which is the same at every round, lets robots fetch a path.
     pub fn allowed(&self, path: &str) -> bool {
         !path.starts_with(CLOSED)
+    }
+
+    /// Whether a host compresses text for visitors who accept gzip: what they get is [`Response::gzipped`].
+    pub fn gzips(&self, host: &str) -> bool {
+        let share = self.config.gzip_percent;
+        self.host_number(host).is_some_and(|host| self.dice(Topic::Gzip, &[host]).percent(share))
+    }
+
+    /// The seconds between requests that a host's robots.txt asks for.
+    pub fn crawl_delay_s(&self, host: &str) -> Option<u32> {
+        self.delay_of(self.host_number(host)?)
+    }
+
+    /// Whether a URL is too busy at first in a round. The server then answers so often with [`Response::busy`] before
+    /// it gives what [`Web::response`] says. robots.txt is never busy.
+    pub fn busy(&self, host: &str, path: &str, round: u32) -> Option<Busy> {
+        if self.config.busy_percent == 0 || path == "/robots.txt" {
+            return None;
+        }
+        let (host, name) = (self.host_number(host)?, fingerprint(path.as_bytes()));
+        let mut dice = self.dice(Topic::Busy, &[host, (name >> 32) as u32, name as u32, round]);
+        dice.percent(self.config.busy_percent).then(|| Busy {
+            status: if dice.percent(50) { 429 } else { 503 },
+            asks: dice.within(1, BUSY_ASKS_MAX) as u32,
+            retry_after_s: BUSY_RETRY_AFTER_S,
+        })
+    }
+
+    pub(crate) fn delay_of(&self, host: u32) -> Option<u32> {
+        let slow = self.dice(Topic::Delay, &[host]).percent(self.config.crawl_delay_percent);
+        slow.then_some(self.config.crawl_delay_s)
     }
 
     pub(crate) fn page_life(&self, host: u32, page: u32) -> Life {

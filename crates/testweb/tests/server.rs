@@ -153,8 +153,8 @@ fn silent_slow_and_vanished_visitors_do_not_keep_the_door_open() {
 fn more_visitors_than_fit_are_served_in_turn() {
     let server = server();
     let host = server.web().hosts().next().unwrap();
-    let idle: Vec<TcpStream> = (0..290).map_while(|_| TcpStream::connect(server.addr()).ok()).collect();
-    assert_eq!(idle.len(), 290);
+    let idle: Vec<TcpStream> = (0..490).map_while(|_| TcpStream::connect(server.addr()).ok()).collect();
+    assert_eq!(idle.len(), 490);
     let waiting = std::thread::scope(|scope| {
         let ask = scope.spawn(|| get(server.addr(), &host, "/").unwrap().status());
         std::thread::sleep(Duration::from_millis(100));

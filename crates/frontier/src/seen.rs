@@ -5,15 +5,23 @@
 
 const WAYS: usize = 8;
 
+/// A small crawl need not touch the memory of a large one.
+const SLOTS_FIRST: usize = 1 << 13;
+
 #[derive(Debug)]
 pub(crate) struct Seen {
     slots: Box<[u64]>,
+    slots_max: usize,
+    used: usize,
     next_way: usize,
 }
 
 impl Seen {
-    pub(crate) fn new(slots: usize) -> Self {
-        Self { slots: vec![0; slots.max(WAYS).next_power_of_two()].into_boxed_slice(), next_way: 0 }
+    /// Grows up to so many slots, eight bytes each.
+    pub(crate) fn new(slots_max: usize) -> Self {
+        let slots_max = slots_max.max(WAYS).next_power_of_two();
+        let slots = vec![0; slots_max.min(SLOTS_FIRST)].into_boxed_slice();
+        Self { slots, slots_max, used: 0, next_way: 0 }
     }
 
     pub(crate) fn contains(&self, fingerprint: u64) -> bool {
@@ -22,12 +30,25 @@ impl Seen {
     }
 
     pub(crate) fn insert(&mut self, fingerprint: u64) {
+        if self.used * 2 > self.slots.len() && self.slots.len() < self.slots_max {
+            self.grow();
+        }
         let start = self.bucket(fingerprint);
         let bucket = &mut self.slots[start..start + WAYS];
-        let free = bucket.iter().position(|slot| *slot == 0).unwrap_or(self.next_way);
-        bucket[free] = fingerprint.max(1);
+        let free = bucket.iter().position(|slot| *slot == 0);
+        self.used += usize::from(free.is_some());
+        bucket[free.unwrap_or(self.next_way)] = fingerprint.max(1);
         // Any rule will do that is not always the same slot.
         self.next_way = (self.next_way + 1) % WAYS;
+    }
+
+    fn grow(&mut self) {
+        let larger = vec![0; self.slots.len() * 2].into_boxed_slice();
+        let known = std::mem::replace(&mut self.slots, larger);
+        self.used = 0;
+        for fingerprint in known.iter().filter(|slot| **slot != 0) {
+            self.insert(*fingerprint);
+        }
     }
 
     /// Forgets one, so that the table is asked again.
@@ -36,6 +57,7 @@ impl Seen {
         for slot in &mut self.slots[start..start + WAYS] {
             if *slot == fingerprint.max(1) {
                 *slot = 0;
+                self.used -= 1;
             }
         }
     }
@@ -55,6 +77,7 @@ mod tests {
         for n in 0..512_u64 {
             seen.insert(n.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         }
+        assert_eq!(seen.slots.len(), 1024);
         let known = (0..512_u64).filter(|n| seen.contains(n.wrapping_mul(0x9e37_79b9_7f4a_7c15))).count();
         assert!(known > 450, "{known}");
         assert!(!seen.contains(12345));
@@ -62,5 +85,17 @@ mod tests {
         assert!(seen.contains(0));
         seen.forget(0);
         assert!(!seen.contains(0));
+    }
+
+    #[test]
+    fn it_grows_with_what_it_holds_and_no_further_than_allowed() {
+        let mut seen = Seen::new(1 << 15);
+        for n in 1..100_000_u64 {
+            let fingerprint = n.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            seen.insert(fingerprint);
+            assert!(seen.contains(fingerprint));
+            assert!(seen.slots.len() <= 1 << 15 && (n > 4_000 || seen.slots.len() == 1 << 13));
+        }
+        assert_eq!(seen.slots.len(), 1 << 15);
     }
 }

@@ -6,7 +6,6 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, ValueEnum};
 use herodotus_frontier::{Media, Scope, Span};
 use herodotus_node::crawl::{Crawl as Run, Definition, Stop, Summary, load, name_for};
-use herodotus_store::Store;
 use ipnet::IpNet;
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
@@ -158,18 +157,20 @@ impl Crawl {
         }
         let mut reporter = Reporter::new(session.json, &name, &crawl);
         let (stop, stopped) = watch::channel(Stop::No);
-        let every = reporter.every();
+        let (every, line) = (reporter.every(), reporter.line());
         let summary = runtime.block_on(async {
-            let listener = tokio::spawn(listen(stop, reporter.line()));
-            let summary = crawl.run(stopped, every, |event| reporter.tell(&event)).await;
+            let listener = tokio::spawn(listen(stop, line.clone()));
+            let run = tokio::spawn(crawl.run(stopped, every, move |event| reporter.tell(&event)));
+            let summary = run.await;
             listener.abort();
             summary
         });
-        reporter.close();
+        line.finish_and_clear();
+        let summary = summary.context("the crawl broke off, which is our mistake")?;
         // What is still on its way is not waited for: its URLs are in the queue.
         runtime.shutdown_background();
         let summary = summary.with_context(|| format!("the crawl {name} could not go on (it will where it was)"))?;
-        close(store)?;
+        store.close().context("closing the archive")?;
         print_summary(session.json, &data, session.data.is_some(), &summary)?;
         Ok(exit_code(&summary))
     }
@@ -209,11 +210,7 @@ impl Crawl {
             !(is_new && seeds.is_empty()),
             "there is no crawl named {name}: `herodotus crawls` lists those that are here, and seeds begin a new one"
         );
-        for seed in seeds {
-            if !definition.seeds.contains(&seed) {
-                definition.seeds.push(seed);
-            }
-        }
+        add_missing(&mut definition.seeds, &seeds);
         self.apply(&mut definition);
         Ok((name, definition))
     }
@@ -241,8 +238,8 @@ impl Crawl {
         crawl.limit = self.limit.or(crawl.limit.filter(|_| self.file.is_some()));
         crawl.limit_bytes = self.limit_bytes.or(crawl.limit_bytes.filter(|_| self.file.is_some()));
         crawl.limit_time = self.limit_time.or(crawl.limit_time.filter(|_| self.file.is_some()));
-        crawl.include.extend(self.include.iter().filter(|re| !definition_has(&crawl.include, re)).cloned().collect::<Vec<_>>());
-        crawl.exclude.extend(self.exclude.iter().filter(|re| !definition_has(&crawl.exclude, re)).cloned().collect::<Vec<_>>());
+        add_missing(&mut crawl.include, &self.include);
+        add_missing(&mut crawl.exclude, &self.exclude);
         crawl.delay = self.delay.map_or(crawl.delay, Span);
         crawl.concurrency = self.concurrency.unwrap_or(crawl.concurrency);
         crawl.ignore_robots |= self.ignore_robots;
@@ -251,11 +248,7 @@ impl Crawl {
         definition.requests = self.requests.map_or(definition.requests, |n| n as usize);
         definition.user_agent = self.user_agent.clone().or(definition.user_agent.take());
         definition.contact = self.contact.clone().or(definition.contact.take());
-        for net in &self.allow_private {
-            if !definition.allow_private.contains(net) {
-                definition.allow_private.push(*net);
-            }
-        }
+        add_missing(&mut definition.allow_private, &self.allow_private);
         // Where hosts are dialled is a matter of today.
         if !self.connect_to.is_empty() {
             definition.connect_to = self.connect_to.clone();
@@ -263,8 +256,10 @@ impl Crawl {
     }
 }
 
-fn definition_has(list: &[String], text: &String) -> bool {
-    list.contains(text)
+/// Adds what is not there yet, in its order.
+fn add_missing<T: Clone + Eq + std::hash::Hash>(known: &mut Vec<T>, more: &[T]) {
+    let mut there: std::collections::HashSet<T> = known.iter().cloned().collect();
+    known.extend(more.iter().filter(|one| there.insert((*one).clone())).cloned());
 }
 
 /// One seed a line; empty lines and lines that begin with `#` are left out.
@@ -296,11 +291,6 @@ async fn listen(stop: watch::Sender<Stop>, line: indicatif::ProgressBar) {
             return;
         }
     }
-}
-
-/// Visits that were let go may still hold the store for a moment: it is sealed all the same.
-fn close(store: Store) -> Result<()> {
-    store.close().context("closing the archive")
 }
 
 fn exit_code(summary: &Summary) -> ExitCode {

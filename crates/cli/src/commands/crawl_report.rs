@@ -61,10 +61,6 @@ impl Reporter {
         self.line.clone()
     }
 
-    pub(crate) fn close(&self) {
-        self.line.finish_and_clear();
-    }
-
     pub(crate) fn tell(&mut self, event: &Event<'_>) {
         if self.json {
             // Whoever reads may have gone; the crawl goes on.
@@ -83,7 +79,8 @@ impl Reporter {
     fn progress_text(&mut self, progress: &Progress, tally: &Tally) -> String {
         let now = Instant::now();
         self.rate.push((now, tally.fetched));
-        self.rate.retain(|(at, _)| now.duration_since(*at) <= RATE_WINDOW.max(self.every() * 2));
+        let window = RATE_WINDOW.max(self.every() * 2);
+        self.rate.retain(|(at, _)| now.duration_since(*at) <= window);
         let (first, before) = self.rate.first().copied().unwrap_or((self.began, 0));
         let seconds = now.duration_since(first).as_secs_f64();
         let rate = if seconds > 0.0 { (tally.fetched - before) as f64 / seconds } else { 0.0 };

@@ -113,6 +113,9 @@ impl Definition {
         config.caps.wire_bytes = from.body_bytes;
         config.caps.decoded_bytes = from.decoded_bytes;
         config.http2 = from.http2;
+        let at_once = self.crawl.concurrency as usize;
+        config.connections_per_host_idle_max = config.connections_per_host_idle_max.max(at_once);
+        config.connections_idle_max = config.connections_idle_max.max(self.requests);
         config.allow_private = self.allow_private.clone();
         config.connect_to = self.connect_to.iter().map(|text| connect_to(text)).collect::<Result<_>>()?;
         Ok(config)

@@ -4,7 +4,7 @@ use super::event::{Event, Summary};
 use super::folder;
 use super::robots::RobotsFinished;
 use super::visit::{Context, Finished};
-use super::{Definition, DiskTable, Error, Result, SYNC_EVERY, UNCOMMITTED_MAX};
+use super::{COMMIT_EVERY, COMMIT_VISITS, Definition, DiskTable, Error, Result, SYNC_EVERY, UNCOMMITTED_MAX};
 use herodotus_base::Timestamp;
 use herodotus_fetch::Fetcher;
 use herodotus_frontier::{End, Errand, Frontier, Next, Outcome, RobotsAnswer, Version, Visit};
@@ -42,10 +42,23 @@ enum Back {
 }
 
 /// What waits for the disk, and what the disk has.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Commits {
     waiting: Vec<Back>,
     on_its_way: usize,
+    last: Instant,
+}
+
+impl Commits {
+    /// Whether it is time to bring what waits to the disk; if it is not yet, when it will be.
+    fn is_due(&self, visits: usize) -> std::result::Result<bool, Instant> {
+        if self.on_its_way > 0 || self.waiting.is_empty() {
+            return Ok(false);
+        }
+        let due = self.last + COMMIT_EVERY;
+        let now = visits == 0 || self.waiting.len() >= COMMIT_VISITS || due <= Instant::now();
+        if now { Ok(true) } else { Err(due) }
+    }
 }
 
 impl Crawl {
@@ -75,18 +88,19 @@ impl Crawl {
         &self.frontier
     }
 
-    /// Runs until there is nothing left to do, a limit is met, or it is stopped. Must be called within a tokio runtime.
+    /// Runs until there is nothing left to do, a limit is met, or it is stopped. Must be called within a tokio runtime, and
+    /// is best spawned on it, so that visits and this loop wake each other without crossing threads.
     pub async fn run(
         mut self,
         mut stop: watch::Receiver<Stop>,
         every: Duration,
-        mut watch: impl FnMut(Event<'_>),
+        mut watch: impl FnMut(Event<'_>) + Send,
     ) -> Result<Summary> {
         let began = Instant::now();
         let mut visits: JoinSet<Back> = JoinSet::new();
         let (to_disk, from_disk) = committer(self.context.store.clone());
         let mut from_disk = from_disk;
-        let mut commits = Commits::default();
+        let mut commits = Commits { waiting: Vec::new(), on_its_way: 0, last: Instant::now() };
         let (mut seeds_fetched, mut seeds_failed) = (0, 0);
         let mut progress = tokio::time::interval(every.max(Duration::from_millis(50)));
         let mut synced = Instant::now();
@@ -117,9 +131,11 @@ impl Crawl {
                 seeds_failed += u64::from(skipped.seed);
                 watch(Event::Skipped { url: &skipped.url, reason: &skipped.reason });
             }
-            if commits.on_its_way == 0 && !commits.waiting.is_empty() {
+            let commit_at = commits.is_due(visits.len());
+            if commit_at == Ok(true) {
                 let batch = std::mem::take(&mut commits.waiting);
                 commits.on_its_way = batch.len();
+                commits.last = Instant::now();
                 // The thread ends only after this side has.
                 let _ = to_disk.send(batch);
             }
@@ -148,6 +164,7 @@ impl Crawl {
                     }
                 }
                 () = sleep_until(wake), if wake.is_some() => {}
+                () = tokio::time::sleep_until(commit_at.err().unwrap_or(began).into()), if commit_at.is_err() => {}
                 _ = progress.tick() => {
                     watch(Event::Progress(self.frontier.progress(), self.frontier.run()));
                     if synced.elapsed() >= SYNC_EVERY {

@@ -32,6 +32,10 @@ pub const REQUESTS_DEFAULT: usize = 64;
 /// Finished visits that wait for the disk. More would only be memory.
 const UNCOMMITTED_MAX: usize = 256;
 
+/// Commits are at least so far apart, unless many visits wait or nothing else is going on: a sync costs as much as a page.
+const COMMIT_EVERY: std::time::Duration = std::time::Duration::from_millis(10);
+const COMMIT_VISITS: usize = 64;
+
 /// How often what the frontier knows is brought to the disk itself, for the case that the power fails.
 const SYNC_EVERY: std::time::Duration = std::time::Duration::from_secs(2);
 

@@ -85,7 +85,10 @@ fn a_killed_crawl_goes_on_and_loses_nothing() {
     };
     let mut kills = 0;
     while kills < KILLS {
-        assert!(!run(dir.path(), &server, Some(1 + random(1_200))), "the crawl was over before it was killed {KILLS} times");
+        assert!(
+            !run(dir.path(), &server, Some(1 + random(1_200))),
+            "the crawl was over before it was killed {KILLS} times"
+        );
         kills += 1;
     }
     assert!(run(dir.path(), &server, None), "the crawl did not end");

@@ -69,14 +69,8 @@ pub(crate) fn trap(host: HostHash, shape: u64) -> Vec<u8> {
 }
 
 pub(crate) fn queue(host: HostHash, place: Place, url: UrlHash) -> Vec<u8> {
-    [
-        b"q".as_slice(),
-        &host.0.to_be_bytes(),
-        &[place.class as u8],
-        &place.order.to_be_bytes(),
-        &url.0.to_be_bytes(),
-    ]
-    .concat()
+    [b"q".as_slice(), &host.0.to_be_bytes(), &[place.class as u8], &place.order.to_be_bytes(), &url.0.to_be_bytes()]
+        .concat()
 }
 
 /// Order and URL of a queue key.

@@ -124,8 +124,25 @@ impl UrlRecord {
         let kind = kind_of_code(kind);
         let seed = flags & 1 != 0;
         Ok(Self {
-            url, kind, depth, hops, redirects, seed, round, visits, changes, dead, tries, status, last_visit_ms,
-            period_ms, digest, etag, last_modified, place, via,
+            url,
+            kind,
+            depth,
+            hops,
+            redirects,
+            seed,
+            round,
+            visits,
+            changes,
+            dead,
+            tries,
+            status,
+            last_visit_ms,
+            period_ms,
+            digest,
+            etag,
+            last_modified,
+            place,
+            via,
         })
     }
 }

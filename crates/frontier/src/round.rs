@@ -111,7 +111,8 @@ mod tests {
         clock.begin(&settings, at(0));
         let mut tenths = [0; 10];
         for n in 0..1_000_u64 {
-            let due = clock.next_due(&settings, at(10), 1_000, n.wrapping_mul(0x9e37_79b9_7f4a_7c15)) - at(1_000).millis();
+            let due =
+                clock.next_due(&settings, at(10), 1_000, n.wrapping_mul(0x9e37_79b9_7f4a_7c15)) - at(1_000).millis();
             assert!((0..900).contains(&due), "{due}");
             tenths[due as usize / 100] += 1;
         }

@@ -151,7 +151,11 @@ impl Settings {
             return refuse(format!("a period of {} is too short: at least 100ms", self.period));
         }
         if self.period_min() > self.period_max() {
-            return refuse(format!("period_min ({}) is more than period_max ({})", self.period_min(), self.period_max()));
+            return refuse(format!(
+                "period_min ({}) is more than period_max ({})",
+                self.period_min(),
+                self.period_max()
+            ));
         }
         self.patterns().map(|_| ())
     }

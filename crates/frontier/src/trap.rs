@@ -10,7 +10,8 @@ use herodotus_page::WebUrl;
 /// A URL that only a trap would have.
 pub(crate) fn of_url(traps: &Traps, url: &WebUrl) -> Option<&'static str> {
     let mut segments: Vec<&str> = url.path().split('/').filter(|s| !s.is_empty()).collect();
-    if segments.len() > traps.path_segments {
+    // Slashes count even with nothing between them.
+    if url.path().split('/').count() > traps.path_segments + 2 {
         return Some("trap_path_depth");
     }
     if url.query().is_some_and(|q| q.split('&').count() > traps.parameters) {
@@ -51,8 +52,18 @@ pub(crate) fn counted(traps: &Traps, url: &WebUrl) -> Vec<Counted> {
 
 /// Names that servers give to the number of a visitor.
 const SESSION_NAMES: [&str; 12] = [
-    "jsessionid", "phpsessid", "sessionid", "session_id", "sessid", "sid", "aspsessionid", "cfid", "cftoken", "zenid",
-    "oscsid", "s",
+    "jsessionid",
+    "phpsessid",
+    "sessionid",
+    "session_id",
+    "sessid",
+    "sid",
+    "aspsessionid",
+    "cfid",
+    "cftoken",
+    "zenid",
+    "oscsid",
+    "s",
 ];
 
 /// The target without its session id, if it has one: a known name with a long value of hexadecimal or letters.
@@ -122,6 +133,7 @@ mod tests {
             (&format!("/{}", "x/y/".repeat(13)), Some("trap_path_depth")),
             (&format!("/?{}", "a=1&".repeat(17)), Some("trap_parameters")),
             ("/?a=1&b=2", None),
+            (&"/".repeat(30), Some("trap_path_depth")),
         ] {
             assert_eq!(of_url(&traps, &url(target)), code, "{target}");
         }

@@ -107,7 +107,11 @@ pub enum RobotsAnswer {
     Rules(Robots),
     /// It could not be had, which forbids everything (RFC 9309, 2.3.1.4). The code says why; `unreachable` if no
     /// connection to the host was had at all, so that nothing else of it could be had either.
-    Unavailable { code: &'static str, unreachable: bool, temporary: bool },
+    Unavailable {
+        code: &'static str,
+        unreachable: bool,
+        temporary: bool,
+    },
 }
 
 /// How a visit ended, once what it brought is safe.
@@ -126,7 +130,10 @@ pub enum Outcome {
         /// Why the body is not whole.
         truncated: Option<&'static str>,
     },
-    Failure { code: &'static str, temporary: bool },
+    Failure {
+        code: &'static str,
+        temporary: bool,
+    },
 }
 
 /// What a response was to the archive.

@@ -43,7 +43,8 @@ fn every_url_is_archived_once_byte_for_byte() {
     let summary = crawl(dir.path(), &store, &definition(&server));
     assert_eq!(summary.end, Some(herodotus_frontier::End::Complete), "{summary:?}");
     let found = captures(&store);
-    let live: BTreeSet<String> = found.iter().filter(|(_, e)| e[0].status.unwrap() < 400).map(|(u, _)| u.clone()).collect();
+    let live: BTreeSet<String> =
+        found.iter().filter(|(_, e)| e[0].status.unwrap() < 400).map(|(u, _)| u.clone()).collect();
     support::assert_same(&live, &truth(&server, 0));
     for (url, entries) in &found {
         assert_eq!(entries.len(), 1, "{url}");
@@ -104,7 +105,9 @@ fn after_a_changed_round_exactly_the_changed_ones_are_new_versions() {
 
 #[test]
 fn an_unchanged_web_is_asked_and_nothing_is_kept() {
-    let server = Server::start(Web::new(Config { hosts: 3, pages_per_host: 30, never_percent: 100, ..Config::default() })).unwrap();
+    let server =
+        Server::start(Web::new(Config { hosts: 3, pages_per_host: 30, never_percent: 100, ..Config::default() }))
+            .unwrap();
     let dir = tempfile::tempdir().unwrap();
     let (store, _) = Store::open(dir.path()).unwrap();
     let first = crawl(dir.path(), &store, &definition(&server));
@@ -146,7 +149,8 @@ fn a_busy_server_is_asked_again_until_it_answers() {
     let dir = tempfile::tempdir().unwrap();
     let (store, _) = Store::open(dir.path()).unwrap();
     let summary = crawl(dir.path(), &store, &definition(&server));
-    let live: BTreeSet<String> = captures(&store).into_iter().filter(|(_, e)| e[0].status.unwrap() < 400).map(|(u, _)| u).collect();
+    let live: BTreeSet<String> =
+        captures(&store).into_iter().filter(|(_, e)| e[0].status.unwrap() < 400).map(|(u, _)| u).collect();
     support::assert_same(&live, &truth(&server, 0));
     assert!(summary.tally.retried > 0, "nothing was busy: {summary:?}");
 }
@@ -161,11 +165,10 @@ fn a_light_crawl_keeps_pages_alone() {
     crawl(dir.path(), &store, &light);
     let found = captures(&store);
     assert!(found.values().all(|e| e[0].media != "image/png" && e[0].media != "text/css"));
-    let pages: BTreeSet<String> = truth(&server, 0)
-        .into_iter()
-        .filter(|url| !url.ends_with(".png") && !url.ends_with(".css"))
-        .collect();
-    let live: BTreeSet<String> = found.into_iter().filter(|(_, e)| e[0].status.unwrap() < 400).map(|(u, _)| u).collect();
+    let pages: BTreeSet<String> =
+        truth(&server, 0).into_iter().filter(|url| !url.ends_with(".png") && !url.ends_with(".css")).collect();
+    let live: BTreeSet<String> =
+        found.into_iter().filter(|(_, e)| e[0].status.unwrap() < 400).map(|(u, _)| u).collect();
     support::assert_same(&live, &pages);
 }
 

@@ -153,7 +153,9 @@ impl Crawl {
         let store = session.open()?;
         let crawl = Run::open(&data, &store, &name, &definition)?;
         if definition.contact.is_none() && definition.user_agent.is_none() && definition.allow_private.is_empty() {
-            eprintln!("herodotus: please tell servers how to reach you: --contact you@example.org (or HERODOTUS_CONTACT)");
+            eprintln!(
+                "herodotus: please tell servers how to reach you: --contact you@example.org (or HERODOTUS_CONTACT)"
+            );
         }
         let mut reporter = Reporter::new(session.json, &name, &crawl);
         let (stop, stopped) = watch::channel(Stop::No);

@@ -187,7 +187,8 @@ pub(crate) fn print_summary(json: bool, data: &Path, data_named: bool, summary: 
     table("status", &tally.statuses);
     table("media", &tally.media);
     if summary.hosts.len() > 1 {
-        let hosts: BTreeMap<_, _> = summary.hosts.iter().map(|(name, fetched, _, _)| (name.clone(), *fetched)).collect();
+        let hosts: BTreeMap<_, _> =
+            summary.hosts.iter().map(|(name, fetched, _, _)| (name.clone(), *fetched)).collect();
         table("host", &hosts);
     }
     reasons("failed", &tally.failures);
@@ -195,7 +196,11 @@ pub(crate) fn print_summary(json: bool, data: &Path, data_named: bool, summary: 
     reasons("left out", &tally.skipped);
     let data = if data_named { format!("--data {} ", data.display()) } else { String::new() };
     if summary.end != Some(End::Complete) {
-        println!("\n{} wait. Go on with: herodotus {data}crawl --name {}", plural(summary.progress.waiting, "URL", "URLs"), summary.name);
+        println!(
+            "\n{} wait. Go on with: herodotus {data}crawl --name {}",
+            plural(summary.progress.waiting, "URL", "URLs"),
+            summary.name
+        );
     } else if tally.fetched + tally.archived > 0 {
         println!("\nThe next round: herodotus {data}crawl --name {}", summary.name);
     }
@@ -241,6 +246,8 @@ fn reasons(title: &str, reasons: &BTreeMap<String, Skipped>) {
 /// What a code means, for people.
 fn meaning(code: &str) -> &'static str {
     match code {
+        "not_web" => "links that are not http or https, on pages",
+        "links_dropped" => "links too long or too many, on pages",
         "scope" => "outside the crawl's scope",
         "depth" => "further from the seeds than asked",
         "excluded" => "matched by --exclude",
@@ -264,6 +271,10 @@ fn meaning(code: &str) -> &'static str {
         "trap_domain_hosts" => "the domain has too many hosts: a trap?",
         "host_unreachable" => "the host did not answer, again and again",
         "dns" => "the host name is not known",
+        "dns_timeout" => "the host name could not be looked up in time",
+        "forbidden_port" => "no web server has that port",
+        "connect_refused" => "the host refused the connection",
+        "sink" => "it could not be written to the disk",
         "no_address" => "the host has no address",
         "forbidden_address" => "the address is not public (--allow-private allows it)",
         "connect" => "no connection",
@@ -272,15 +283,17 @@ fn meaning(code: &str) -> &'static str {
         "head_too_large" | "too_many_headers" => "the answer's head is too large",
         "not_http" => "the answer is not HTTP",
         "closed_before_head" => "the server hung up without an answer",
-        "http2" => "the server broke HTTP/2",
         "length" => "longer than allowed",
-        "decoded" => "longer than allowed once decoded",
+        "decoded_length" => "longer than allowed once decoded",
         "time" => "took longer than allowed",
         "idle" => "the server fell silent",
         "slow" => "slower than allowed",
         "disconnect" => "the server hung up in the middle",
         "chunking" => "the server's chunks make no sense",
         "reset" => "the server reset the stream",
+        "coding_unknown" => "compressed in a way that we do not know",
+        code if code.starts_with("coding") => "its compression is broken",
+        code if code.starts_with("h2") => "the server broke HTTP/2",
         code if code.starts_with("tls") => "the server's certificate or encryption is not valid",
         _ => "left",
     }

@@ -56,7 +56,10 @@ impl Crawls {
             println!("There are no crawls here yet. Begin one with: herodotus crawl https://example.org");
             return Ok(());
         }
-        println!("{:<28} {:>6} {:>10} {:>10} {:>10} {:>9}  seeds", "name", "round", "urls", "waiting", "fetched", "bytes");
+        println!(
+            "{:<28} {:>6} {:>10} {:>10} {:>10} {:>9}  seeds",
+            "name", "round", "urls", "waiting", "fetched", "bytes"
+        );
         for crawl in &crawls {
             let waiting = if crawl.complete { "done".to_owned() } else { count(crawl.progress.waiting) };
             let more = crawl.definition.seeds.len().saturating_sub(1);
@@ -114,7 +117,13 @@ fn record_json(record: &UrlRecord) -> serde_json::Value {
 fn record_line(record: &UrlRecord) -> String {
     let when = last_visit(record).map_or_else(|| "-".to_owned(), |at| at.floor_second().rfc3339());
     let status = if record.status == 0 { "-".to_owned() } else { record.status.to_string() };
-    format!("{when:<20}  {:<8} {status:>3}  {:>4} visits {:>4} changes  {}", state(record), record.visits, record.changes, record.url)
+    format!(
+        "{when:<20}  {:<8} {status:>3}  {:>4} visits {:>4} changes  {}",
+        state(record),
+        record.visits,
+        record.changes,
+        record.url
+    )
 }
 
 fn last_visit(record: &UrlRecord) -> Option<Timestamp> {

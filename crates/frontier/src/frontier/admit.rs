@@ -13,18 +13,9 @@ use crate::trap;
 use herodotus_base::Timestamp;
 use herodotus_page::{Link, LinkKind, WebUrl};
 
-/// Needed to show a page, rather than a page.
+/// Needed to show a page, or said to be of use to it, rather than a page.
 pub(super) fn is_requisite(kind: LinkKind) -> bool {
-    match kind {
-        LinkKind::Page | LinkKind::Redirect | LinkKind::Feed | LinkKind::Sitemap => false,
-        LinkKind::Frame
-        | LinkKind::Style
-        | LinkKind::Script
-        | LinkKind::Image
-        | LinkKind::Media
-        | LinkKind::Font
-        | LinkKind::Other => true,
-    }
+    kind.is_requisite() || kind == LinkKind::Other
 }
 
 fn is_wanted(media: Media, kind: LinkKind) -> bool {

@@ -4,16 +4,14 @@ use super::{Frontier, InFlight, Origin};
 use crate::error::Result;
 use crate::frontier::admit::is_requisite;
 use crate::keys::{Class, HostHash, Place, UrlHash};
-use crate::limits::{
-    DEAD_IN_A_ROW_MAX, ROBOTS_BYTES_MAX, ROBOTS_MS_MAX, ROBOTS_UNAVAILABLE_MS, VALIDATOR_BYTES_MAX,
-};
+use crate::limits::{DEAD_IN_A_ROW_MAX, ROBOTS_BYTES_MAX, ROBOTS_MS_MAX, ROBOTS_UNAVAILABLE_MS, VALIDATOR_BYTES_MAX};
 use crate::record::UrlRecord;
 use crate::round;
 use crate::table::Table;
 use crate::tally::{count, count_example};
 use crate::visit::{Answer, Outcome, RobotsAnswer, Version, VisitId};
 use herodotus_base::Timestamp;
-use herodotus_page::{Link, LinkKind};
+use herodotus_page::{Link, LinkKind, WebUrl};
 use std::sync::Arc;
 
 impl<T: Table> Frontier<T> {
@@ -91,6 +89,19 @@ impl<T: Table> Frontier<T> {
         Ok(())
     }
 
+    /// Links that never became URLs were left out of a page: what they were, and how many.
+    pub fn handle_left_out(&mut self, page: &WebUrl, reason: &str, urls: u64) {
+        if urls == 0 {
+            return;
+        }
+        self.skip(page, reason, false);
+        self.both(|tally| {
+            if let Some(known) = tally.skipped.get_mut(reason) {
+                known.urls += urls - 1;
+            }
+        });
+    }
+
     /// Rules are bounded in memory: past the bound all are dropped, and read again from the archive as they are needed.
     pub(super) fn forget_robots(&mut self) {
         if self.robots_bytes > ROBOTS_BYTES_MAX {
@@ -124,7 +135,8 @@ impl<T: Table> Frontier<T> {
         outcome: &Outcome,
         links: &[Link],
     ) -> Result<()> {
-        let Outcome::Response { status, media, bytes, version, etag, last_modified, digest, truncated } = outcome else {
+        let Outcome::Response { status, media, bytes, version, etag, last_modified, digest, truncated } = outcome
+        else {
             return Ok(());
         };
         if *version == Version::Busy && record.tries < self.settings.retries.saturating_add(2) {
@@ -244,7 +256,14 @@ impl<T: Table> Frontier<T> {
         Ok(())
     }
 
-    fn retry(&mut self, now: Timestamp, hash: HostHash, place: Place, url: UrlHash, mut record: UrlRecord) -> Result<()> {
+    fn retry(
+        &mut self,
+        now: Timestamp,
+        hash: HostHash,
+        place: Place,
+        url: UrlHash,
+        mut record: UrlRecord,
+    ) -> Result<()> {
         self.both(|tally| tally.retried += 1);
         record.tries += 1;
         let due_ms = self.kept.clock.time(now) + self.settings.retry_delay.ms() * i64::from(record.tries);

@@ -131,9 +131,7 @@ impl<T: Table> Frontier<T> {
                     }
                 }
             }
-            if !is_requisite(record.kind)
-                && self.settings.limit.is_some_and(|most| self.pages_begun >= most)
-            {
+            if !is_requisite(record.kind) && self.settings.limit.is_some_and(|most| self.pages_begun >= most) {
                 // Nothing wakes the host again but a page in flight that needs a picture.
                 self.held_back = true;
                 self.put_back(hash, place, url);

@@ -80,15 +80,7 @@ impl World {
     pub fn new(site: Site, settings: Settings, table: MemoryTable) -> Self {
         let frontier = Frontier::open(table, settings, at(0)).unwrap();
         let began_ms = at(0).millis();
-        Self {
-            site,
-            frontier,
-            log: Vec::new(),
-            began_ms,
-            now_ms: began_ms,
-            asked: HashMap::new(),
-            kill_after: None,
-        }
+        Self { site, frontier, log: Vec::new(), began_ms, now_ms: began_ms, asked: HashMap::new(), kill_after: None }
     }
 
     fn now(&self) -> Timestamp {

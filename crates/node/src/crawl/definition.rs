@@ -1,12 +1,13 @@
 //! What a crawl is: its seeds, its settings, how it fetches. A crawl file is this in TOML, and so is what the archive keeps.
 
 use super::{AGENT_TOKEN, Error, REQUESTS_DEFAULT, Result};
-use herodotus_fetch::{Config, ConnectTo};
+use herodotus_fetch::{CertificateDer, Config, ConnectTo, Roots};
 use herodotus_frontier::{Settings, Span};
 use herodotus_page::WebUrl;
 use ipnet::IpNet;
+use rustls_pki_types::pem::PemObject;
 use serde::{Deserialize, Serialize};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A crawl, as a person writes it down.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -42,6 +43,8 @@ pub struct FetchSettings {
     /// Bytes of a body once its codings are undone
     pub decoded_bytes: u64,
     pub http2: bool,
+    /// File with the root certificates (PEM) to believe instead of the system's
+    pub roots: Option<PathBuf>,
 }
 
 impl Default for FetchSettings {
@@ -56,6 +59,7 @@ impl Default for FetchSettings {
             body_bytes: config.caps.wire_bytes,
             decoded_bytes: config.caps.decoded_bytes,
             http2: config.http2,
+            roots: None,
         }
     }
 }
@@ -113,6 +117,9 @@ impl Definition {
         config.caps.wire_bytes = from.body_bytes;
         config.caps.decoded_bytes = from.decoded_bytes;
         config.http2 = from.http2;
+        if let Some(path) = &from.roots {
+            config.roots = Roots::Only(roots(path)?);
+        }
         let at_once = self.crawl.concurrency as usize;
         config.connections_per_host_idle_max = config.connections_per_host_idle_max.max(at_once);
         config.connections_idle_max = config.connections_idle_max.max(self.requests);
@@ -122,6 +129,12 @@ impl Definition {
     }
 }
 
+fn roots(path: &Path) -> Result<Vec<CertificateDer<'static>>> {
+    let wrong =
+        |e: rustls_pki_types::pem::Error| Error::Asked(format!("reading certificates from {}: {e}", path.display()));
+    CertificateDer::pem_file_iter(path).map_err(wrong)?.map(|one| one.map_err(wrong)).collect()
+}
+
 fn seed_url(text: &str) -> Result<WebUrl> {
     let text = text.trim();
     let full = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };
@@ -129,7 +142,8 @@ fn seed_url(text: &str) -> Result<WebUrl> {
 }
 
 fn connect_to(text: &str) -> Result<ConnectTo> {
-    let wrong = || Error::Asked(format!("`{text}` does not say where to connect: write it as *.example=127.0.0.1:8080"));
+    let wrong =
+        || Error::Asked(format!("`{text}` does not say where to connect: write it as *.example=127.0.0.1:8080"));
     let (host, address) = text.split_once('=').ok_or_else(wrong)?;
     Ok(ConnectTo::new(host, address.parse().map_err(|_| wrong())?))
 }

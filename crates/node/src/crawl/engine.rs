@@ -117,7 +117,8 @@ impl Crawl {
                     Next::Visit(visit) => self.begin(&mut visits, *visit),
                     Next::Settled(settled) => {
                         seeds_failed += u64::from(settled.seed);
-                        watch(Event::Skipped { url: &settled.url, reason: &settled.reason });
+                        let message = "the host could not be reached";
+                        watch(Event::Failed { url: &settled.url, code: &settled.reason, message, again: false });
                     }
                     Next::Wait(until) => {
                         wake = Some(until);
@@ -243,6 +244,8 @@ impl Crawl {
     /// A visit is safe: the frontier hears of it, and whoever watches. Seeds that were fetched, and that were not.
     fn finish(&mut self, finished: &Finished, watch: &mut impl FnMut(Event<'_>)) -> Result<(u64, u64)> {
         self.frontier.handle_finished(Timestamp::now(), finished.id, &finished.outcome, &finished.links)?;
+        self.frontier.handle_left_out(&finished.url, "not_web", finished.not_web);
+        self.frontier.handle_left_out(&finished.url, "links_dropped", finished.dropped);
         let seed = u64::from(finished.seed);
         let url = &finished.url;
         match &finished.outcome {
@@ -253,8 +256,7 @@ impl Crawl {
                 Ok(if version == Version::Busy { (0, 0) } else { (seed, 0) })
             }
             Outcome::Failure { code, temporary } => {
-                let message = finished.message.clone();
-                watch(Event::Failed { url, code, message, again: *temporary });
+                watch(Event::Failed { url, code, message: &finished.message, again: *temporary });
                 Ok((0, seed))
             }
         }

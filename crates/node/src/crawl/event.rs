@@ -17,9 +17,17 @@ pub enum Event<'a> {
         truncated: Option<&'static str>,
         took: Duration,
     },
-    Failed { url: &'a WebUrl, code: &'static str, message: String, again: bool },
+    Failed {
+        url: &'a WebUrl,
+        code: &'a str,
+        message: &'a str,
+        again: bool,
+    },
     /// Left out, and why.
-    Skipped { url: &'a WebUrl, reason: &'a str },
+    Skipped {
+        url: &'a WebUrl,
+        reason: &'a str,
+    },
     /// Now and then.
     Progress(Progress, &'a Tally),
 }
@@ -43,5 +51,5 @@ pub struct Summary {
 /// Whether no connection to the host was had at all.
 pub(super) fn is_unreachable(failure: &Failure) -> bool {
     let code = failure.code();
-    matches!(code, "dns" | "no_address" | "forbidden_address" | "connect_timeout" | "connect") || code.starts_with("tls")
+    ["dns", "no_address", "forbidden", "connect", "tls"].iter().any(|begins| code.starts_with(begins))
 }

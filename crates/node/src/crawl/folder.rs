@@ -34,7 +34,8 @@ fn is_plain(c: char) -> bool {
 }
 
 fn dir_of(data: &Path, name: &str) -> Result<PathBuf> {
-    let plain = !name.is_empty() && name.len() <= NAME_CHARS_MAX && name.chars().all(is_plain) && !name.starts_with('.');
+    let plain =
+        !name.is_empty() && name.len() <= NAME_CHARS_MAX && name.chars().all(is_plain) && !name.starts_with('.');
     if !plain {
         let rule = "letters, digits, `-`, `_` and `.`, at most 100, not beginning with a dot";
         return Err(Error::Asked(format!("`{name}` cannot name a crawl: use {rule}")));

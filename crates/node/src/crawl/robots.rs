@@ -1,8 +1,8 @@
 //! Fetches an origin's robots.txt, or takes the archive's if that is younger than a day.
 
-use super::visit::{Context, EVERYTHING, capture_of};
 use super::event::is_unreachable;
 use super::taker::Taker;
+use super::visit::{Context, EVERYTHING, capture_of};
 use herodotus_base::Timestamp;
 use herodotus_fetch::Ask;
 use herodotus_frontier::limits::ROBOTS_MS_MAX;
@@ -66,10 +66,13 @@ impl Context {
             let exchange = match self.fetcher.fetch(&ask, &mut taker).await {
                 Ok(exchange) => exchange,
                 Err(failure) => {
-                    let (unreachable, temporary) = (is_unreachable(&failure), failure.is_temporary());
+                    // That a redirect leads nowhere says nothing of the host that we ask for.
+                    let (unreachable, temporary) = (url == *first && is_unreachable(&failure), failure.is_temporary());
                     let code = if unreachable { failure.code() } else { "robots_unavailable" };
                     finished.message = failure.to_string();
-                    finished.answer = Some(self.answer_of_failure(&failure));
+                    if url == *first {
+                        finished.answer = Some(self.answer_of_failure(&failure));
+                    }
                     finished.robots = RobotsAnswer::Unavailable { code, unreachable, temporary };
                     return Ok(());
                 }

@@ -135,13 +135,15 @@ fn begin(url: &WebUrl, essence: &str, charset: Option<&str>, first: &[u8]) -> Re
 
 /// Whether links may be found in this kind of thing.
 fn may_have_links(essence: &str, path: &str) -> bool {
-    let text = essence.is_empty() || essence.starts_with("text/") || essence.contains("xml") || essence.contains("html");
+    let text =
+        essence.is_empty() || essence.starts_with("text/") || essence.contains("xml") || essence.contains("html");
     text || path.to_ascii_lowercase().ends_with(".xml.gz")
 }
 
 /// Whether a response of this kind is to be kept. Redirects and errors are, whatever they are written in.
 fn is_wanted(media: Media, status: u16, essence: &str) -> bool {
-    let page = essence.is_empty() || essence.contains("html") || essence.contains("xml") || essence.starts_with("text/");
+    let page =
+        essence.is_empty() || essence.contains("html") || essence.contains("xml") || essence.starts_with("text/");
     match media {
         Media::All => true,
         _ if status != 200 => true,

@@ -30,6 +30,9 @@ pub(super) struct Finished {
     pub(super) outcome: Outcome,
     pub(super) message: String,
     pub(super) links: Vec<Link>,
+    /// Links that are none of ours, or too many or too long.
+    pub(super) not_web: u64,
+    pub(super) dropped: u64,
     pub(super) took: Duration,
     /// Something was appended, and must reach the disk before this counts.
     pub(super) appended: bool,
@@ -56,6 +59,8 @@ impl Context {
             outcome: Outcome::Failure { code: "archive", temporary: false },
             message: String::new(),
             links: Vec::new(),
+            not_web: 0,
+            dropped: 0,
             took: Duration::ZERO,
             appended: false,
             broken: None,
@@ -69,11 +74,8 @@ impl Context {
     }
 
     async fn make(&self, visit: &Visit, finished: &mut Finished) -> herodotus_store::Result<()> {
-        let mut known = Known {
-            etag: visit.etag.clone(),
-            last_modified: visit.last_modified.clone(),
-            digest: visit.digest,
-        };
+        let mut known =
+            Known { etag: visit.etag.clone(), last_modified: visit.last_modified.clone(), digest: visit.digest };
         if visit.first
             && let Some(entry) = self.newest(&visit.url)?
         {
@@ -173,7 +175,9 @@ impl Context {
         let digest = digest_of(status, location.as_deref(), &body);
         let policy = header_policy.merge(page.policy);
         let obeys = !self.settings.ignore_robots;
+        // A coding that cannot be undone leaves the bytes whole, but nobody can read them to their end.
         let truncated = exchange.truncated.as_ref().map(|t| t.code());
+        let truncated = truncated.or(exchange.coding_error.as_ref().map(|e| e.code()));
         let version = if status == 304 {
             Version::NotModified
         } else if matches!(status, 429 | 503) {
@@ -190,6 +194,9 @@ impl Context {
             Version::New
         };
         if matches!(version, Version::New | Version::Changed | Version::NoArchive) {
+            let leads_nowhere = location.is_some() && !header_links.iter().any(|l| l.kind == LinkKind::Redirect);
+            finished.not_web = page.not_web + u64::from(matches!(status, 300..=399) && leads_nowhere);
+            finished.dropped = page.links_dropped;
             finished.links = self.new_links(visit, known, version, header_links, &page)?;
             let follows = !(obeys && policy.nofollow);
             finished.links.iter_mut().for_each(|link| link.nofollow |= !follows && link.kind == LinkKind::Page);
@@ -200,8 +207,7 @@ impl Context {
             finished.appended = self.store.append(capture)? == Appended::Stored;
         }
         let (etag, last_modified) = (field("etag"), field("last-modified"));
-        finished.outcome =
-            Outcome::Response { status, media, bytes, version, etag, last_modified, digest, truncated };
+        finished.outcome = Outcome::Response { status, media, bytes, version, etag, last_modified, digest, truncated };
         Ok(())
     }
 

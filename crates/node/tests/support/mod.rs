@@ -38,7 +38,12 @@ pub fn crawl(data: &Path, store: &Store, definition: &Definition) -> Summary {
     crawl_watched(data, store, definition, |_| {})
 }
 
-pub fn crawl_watched(data: &Path, store: &Store, definition: &Definition, watch: impl FnMut(Event<'_>)) -> Summary {
+pub fn crawl_watched(
+    data: &Path,
+    store: &Store,
+    definition: &Definition,
+    watch: impl FnMut(Event<'_>) + Send,
+) -> Summary {
     let crawl = Crawl::open(data, store, "test", definition).unwrap();
     let (_stop, stopped) = watch::channel(Stop::No);
     runtime().block_on(crawl.run(stopped, Duration::from_millis(100), watch)).unwrap()

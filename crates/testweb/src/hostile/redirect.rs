@@ -9,7 +9,7 @@ use std::io;
 const LOOP: super::Expect = Skipped(&["redirect_loop", "redirect_limit"]);
 const LIMIT: super::Expect = Skipped(&["redirect_limit"]);
 const FORBIDDEN: super::Expect = Failure(&["forbidden_address"]);
-const SCHEME: super::Expect = Skipped(&["scheme"]);
+const SCHEME: super::Expect = Skipped(&["not_web"]);
 const LENIENT: super::Expect = Either(&[Whole, Failure(&["not_http"])]);
 
 fn to(talk: &mut Talk<'_>, location: &str) -> io::Result<()> {
@@ -75,9 +75,9 @@ fn chains() -> Vec<Plan> {
         Plan::new(
             "redirect-growing",
             Redirect,
-            Skipped(&["redirect_limit", "too_long_url"]),
+            Skipped(&["redirect_limit", "links_dropped", "not_web", "trap_"]),
             "Redirects to an address twice as long.",
-            |t, ask| to(t, &format!("{path}{path}x", path = ask.path)),
+            |t, ask| to(t, &format!("http://{}{path}{path}x", ask.host, path = ask.path)),
         ),
         Plan::new("redirect-30", Redirect, LIMIT, "Thirty redirects that do arrive.", |t, ask| match hop(ask) {
             30.. => t.page(html("<p>Here at last.</p>")),
@@ -187,7 +187,7 @@ fn locations() -> Vec<Plan> {
         Plan::new(
             "location-50k",
             Redirect,
-            Either(&[Whole, Skipped(&["too_long_url"])]),
+            Either(&[Whole, Skipped(&["links_dropped"])]),
             "A Location longer than any URL we keep.",
             |t, ask| {
                 if ask.path == "/" { raw(t, &b"/long".repeat(10_000)) } else { t.page(html("<p>You came!</p>")) }

@@ -123,7 +123,7 @@ fn papers() -> Vec<Plan> {
         Plan::new(
             "tls-cut",
             Tls,
-            Truncated(&["disconnect", "reset"]),
+            Either(&[Truncated(&["disconnect", "reset"]), Whole]),
             "Ends without the farewell of TLS, where only that would say that the page is whole: anybody on the wire could.",
             |t, _| {
                 t.say(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n")?;

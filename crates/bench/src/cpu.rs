@@ -49,6 +49,10 @@ fn rss_bytes(usage: &Usage) -> u64 {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Measured {
+    /// Exit statuses that are no failure
+    #[arg(long, value_delimiter = ',', default_values_t = [0])]
+    accept: Vec<i32>,
+
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     command: Vec<String>,
 }
@@ -60,7 +64,7 @@ impl Measured {
         let status = Command::new(program).args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).status();
         let wall_s = started.elapsed().as_secs_f64();
         let status = status.with_context(|| format!("starting {program}"))?;
-        ensure!(status.success(), "{program}: {status}");
+        ensure!(status.code().is_some_and(|code| self.accept.contains(&code)), "{program}: {status}");
         let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
         let cost = Cost { wall_s, cpu_s: cpu_s(&usage), rss_peak_bytes: rss_bytes(&usage) };
         println!("{}", serde_json::to_string(&cost)?);
@@ -70,8 +74,14 @@ impl Measured {
 
 /// Runs a command to its end in a directory and tells what it cost. Its output is shown only if it fails.
 pub(crate) fn measure(dir: &Path, program: &Path, arguments: &[&str]) -> Result<Cost> {
+    measure_accepting(dir, program, arguments, &[0])
+}
+
+/// The same for a program that may end with other statuses than 0 although it did what it was asked.
+pub(crate) fn measure_accepting(dir: &Path, program: &Path, arguments: &[&str], accepted: &[i32]) -> Result<Cost> {
+    let accept: Vec<String> = accepted.iter().map(i32::to_string).collect();
     let mut command = Command::new(std::env::current_exe()?);
-    command.current_dir(dir).arg("measured").arg("--").arg(program).args(arguments);
+    command.current_dir(dir).args(["measured", "--accept", &accept.join(","), "--"]).arg(program).args(arguments);
     let output = command.output()?;
     ensure!(
         output.status.success(),
@@ -87,4 +97,18 @@ pub(crate) fn measure(dir: &Path, program: &Path, arguments: &[&str]) -> Result<
 pub(crate) fn median(mut costs: Vec<Cost>) -> Cost {
     costs.sort_by(|a, b| a.cpu_s.total_cmp(&b.cpu_s));
     costs.get(costs.len() / 2).copied().unwrap_or_default()
+}
+
+/// The median of each figure by itself.
+pub(crate) fn medians(costs: &[Cost]) -> Cost {
+    let middle = |figure: fn(&Cost) -> f64| {
+        let mut figures: Vec<f64> = costs.iter().map(figure).collect();
+        figures.sort_by(f64::total_cmp);
+        figures.get(figures.len() / 2).copied().unwrap_or_default()
+    };
+    Cost {
+        wall_s: middle(|cost| cost.wall_s),
+        cpu_s: middle(|cost| cost.cpu_s),
+        rss_peak_bytes: middle(|cost| cost.rss_peak_bytes as f64) as u64,
+    }
 }

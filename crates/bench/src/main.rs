@@ -5,6 +5,7 @@
 //! machines are shared and wall time is not ours alone.
 
 mod cpu;
+mod crawl;
 mod latency;
 mod peers;
 mod store;
@@ -24,6 +25,11 @@ struct Cli {
 enum What {
     /// The store: sizes, import rate, a million captures, commits
     Store(store::Args),
+    /// The crawler: beside other crawlers, a second round, a million pages, links
+    Crawl(crawl::Args),
+    /// Fetch a list of paths and nothing else: the limit that crawlers are measured by
+    #[command(hide = true)]
+    Bare(crawl::Bare),
     /// Run one command and print what it cost as JSON: how this program measures others
     #[command(hide = true)]
     Measured(cpu::Measured),
@@ -32,6 +38,8 @@ enum What {
 fn main() -> Result<()> {
     match Cli::parse().what {
         What::Store(args) => store::run(&args),
+        What::Crawl(args) => crawl::run(&args),
+        What::Bare(bare) => bare.run(),
         What::Measured(measured) => measured.run(),
     }
 }

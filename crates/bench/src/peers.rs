@@ -65,18 +65,27 @@ pub(crate) fn tools(dir: &Path) -> Result<PathBuf> {
 
 /// The `herodotus` program of the same build as this one.
 pub(crate) fn herodotus() -> Result<PathBuf> {
+    of_this_build("herodotus", &["-p", "herodotus"])
+}
+
+/// An example program of one of our crates, of the same build as this one.
+pub(crate) fn example(package: &str, name: &str) -> Result<PathBuf> {
+    of_this_build(&format!("examples/{name}"), &["-p", package, "--example", name])
+}
+
+fn of_this_build(path: &str, what: &[&str]) -> Result<PathBuf> {
     let me = std::env::current_exe()?;
     let folder = me.parent().context("this program lies in no folder")?;
-    let program = folder.join("herodotus");
+    let program = folder.join(path);
     // `cargo run -p herodotus-bench` does not build the other program, and an old one would be measured.
     if let (Some(cargo), Some(target)) = (std::env::var_os("CARGO"), folder.parent()) {
         let mut build = Command::new(cargo);
-        build.args(["build", "--quiet", "-p", "herodotus", "--target-dir"]).arg(target).current_dir(here(""));
+        build.args(["build", "--quiet", "--target-dir"]).arg(target).args(what).current_dir(here(""));
         if !cfg!(debug_assertions) {
             build.arg("--release");
         }
         let status = build.stdout(std::io::stderr()).status()?;
-        ensure!(status.success(), "building herodotus: {status}");
+        ensure!(status.success(), "building {path}: {status}");
     }
     ensure!(program.exists(), "{} is missing: run this through `cargo run --release`", program.display());
     Ok(program)

@@ -64,7 +64,7 @@ impl Goals {
             return;
         }
         println!("### Goals\n");
-        let mut table = Table::new(&["goal of issue 2", "asked", "measured", "so"]);
+        let mut table = Table::new(&["goal", "asked", "measured", "so"]);
         for row in self.rows {
             table.row(row);
         }

@@ -5,19 +5,22 @@ use crate::directory::Op;
 use crate::index::{Entry, EntryKey, kind_is_capture};
 use crate::journal::Act;
 use crate::seal::entry_of;
+use herodotus_base::Sha1;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     acts: Vec<Act>,
-    /// Encoded key → number of the act that stores it.
-    stored: BTreeMap<Vec<u8>, usize>,
+    /// Encoded key → number of the act that stores it, and SHA-1 of the main record's block if it is known.
+    stored: BTreeMap<Vec<u8>, (usize, Option<Sha1>)>,
     removed: HashSet<Vec<u8>>,
     /// SURT key → by how much this batch changes the number of captures that answer for it.
     counts: HashMap<String, i64>,
     weight: usize,
     journaled: usize,
+    /// Acts that are in the journal, synced or not.
+    written: usize,
 }
 
 impl Batch {
@@ -26,13 +29,13 @@ impl Batch {
         self.acts.push(Act::Note(name, value));
     }
 
-    pub(crate) fn store(&mut self, capture: Arc<Capture>, id: &EntryKey) {
+    pub(crate) fn store(&mut self, capture: Arc<Capture>, id: &EntryKey, block_sha1: Option<Sha1>) {
         let key = id.encode();
         self.weight += capture.weight() + key.len() * 2;
         if kind_is_capture(&capture.main.kind) {
             *self.counts.entry(id.key.clone()).or_default() += 1;
         }
-        self.stored.insert(key, self.acts.len());
+        self.stored.insert(key, (self.acts.len(), block_sha1));
         self.acts.push(Act::Store(capture));
     }
 
@@ -68,7 +71,7 @@ impl Batch {
     }
 
     pub(crate) fn capture(&self, key: &[u8]) -> Option<&Arc<Capture>> {
-        match self.acts.get(*self.stored.get(key)?) {
+        match self.acts.get(self.stored.get(key)?.0) {
             Some(Act::Store(capture)) => Some(capture),
             _ => None,
         }
@@ -97,7 +100,7 @@ impl Batch {
         if from >= to {
             return;
         }
-        for (key, act) in self.stored.range(from.to_vec()..to.to_vec()) {
+        for (key, (act, _)) in self.stored.range(from.to_vec()..to.to_vec()) {
             if let (Some(Act::Store(capture)), Some(id)) = (self.acts.get(*act), EntryKey::decode(key)) {
                 let media = capture.media().unwrap_or_default();
                 entries.insert(key.clone(), entry_of(&id, capture, media, false));
@@ -105,9 +108,9 @@ impl Batch {
         }
     }
 
-    pub(crate) fn captures(&self) -> impl Iterator<Item = (&[u8], &Arc<Capture>)> {
-        self.stored.iter().filter_map(|(key, act)| match self.acts.get(*act) {
-            Some(Act::Store(capture)) => Some((key.as_slice(), capture)),
+    pub(crate) fn captures(&self) -> impl Iterator<Item = (&[u8], &Arc<Capture>, Option<Sha1>)> {
+        self.stored.iter().filter_map(|(key, (act, block_sha1))| match self.acts.get(*act) {
+            Some(Act::Store(capture)) => Some((key.as_slice(), capture, *block_sha1)),
             _ => None,
         })
     }
@@ -129,8 +132,12 @@ impl Batch {
         ops
     }
 
-    pub(crate) fn unjournaled(&self) -> Vec<Act> {
-        self.acts[self.journaled..].to_vec()
+    pub(crate) fn unwritten(&self) -> Vec<Act> {
+        self.acts[self.written..].to_vec()
+    }
+
+    pub(crate) fn set_written(&mut self, upto: usize) {
+        self.written = self.written.max(upto.min(self.acts.len()));
     }
 
     pub(crate) fn set_journaled(&mut self, upto: usize) {

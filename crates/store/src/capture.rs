@@ -1,6 +1,7 @@
 //! What the store keeps: a [`Capture`] is one exchange with an origin, in the words of WARC, so that nothing that comes
 //! in from the field's files is lost on the way out.
 
+use crate::hashing;
 use crate::index::EntryKey;
 use herodotus_base::{Digests, Sha1, Sha256, Timestamp};
 use std::sync::Arc;
@@ -59,7 +60,7 @@ pub enum Body {
 impl Body {
     pub fn new(bytes: impl Into<Arc<[u8]>>) -> Self {
         let bytes = bytes.into();
-        let digests = Digests::of(&bytes);
+        let digests = hashing::of_body(&bytes);
         Self::Bytes(bytes, digests)
     }
 

@@ -90,6 +90,8 @@ struct Known<'a> {
     time: Timestamp,
     head: &'a [u8],
     body: &'a Body,
+    /// SHA-1 of head and body, where it is known already.
+    block_sha1: Option<Sha1>,
     partner: Option<&'a RecordId>,
 }
 
@@ -110,6 +112,9 @@ impl Known<'_> {
     }
 
     fn block_digest(&self) -> Option<Sha1> {
+        if self.block_sha1.is_some() {
+            return self.block_sha1;
+        }
         if self.head.is_empty() {
             return Some(self.body.digests().sha1);
         }
@@ -121,8 +126,9 @@ impl Known<'_> {
     }
 }
 
-/// Writes the envelope of a capture whose body is kept as said, without the body itself.
-pub(crate) fn encode(capture: &Capture, body: &Where, layers: &[u8]) -> Vec<u8> {
+/// Writes the envelope of a capture whose body is kept as said, without the body itself. `block_sha1` is that of the main
+/// record's block, from whoever has computed it already.
+pub(crate) fn encode(capture: &Capture, body: &Where, layers: &[u8], block_sha1: Option<Sha1>) -> Vec<u8> {
     let mut out = Vec::with_capacity(1024);
     let mut tail = Vec::with_capacity(96);
     out.push(FORM);
@@ -142,10 +148,11 @@ pub(crate) fn encode(capture: &Capture, body: &Where, layers: &[u8]) -> Vec<u8> 
             out.put_bytes(&owner.encode());
         }
     }
-    put_record(&mut out, &mut tail, capture, &capture.main, capture.companions.first().map(|c| &c.id));
+    let partner = capture.companions.first().map(|c| &c.id);
+    put_record(&mut out, &mut tail, capture, &capture.main, partner, block_sha1);
     out.put_len(capture.companions.len());
     for companion in &capture.companions {
-        put_record(&mut out, &mut tail, capture, companion, Some(&capture.main.id));
+        put_record(&mut out, &mut tail, capture, companion, Some(&capture.main.id), None);
         if let Body::Bytes(bytes, _) = &companion.body {
             out.put_bytes(bytes);
         } else {
@@ -160,7 +167,14 @@ pub(crate) fn encode(capture: &Capture, body: &Where, layers: &[u8]) -> Vec<u8> 
     out
 }
 
-fn put_record(out: &mut Vec<u8>, tail: &mut Vec<u8>, capture: &Capture, record: &Record, partner: Option<&RecordId>) {
+fn put_record(
+    out: &mut Vec<u8>,
+    tail: &mut Vec<u8>,
+    capture: &Capture,
+    record: &Record,
+    partner: Option<&RecordId>,
+    block_sha1: Option<Sha1>,
+) {
     out.push(kind_code(&record.kind));
     if let Kind::Other(name) = &record.kind {
         out.put_bytes(name.as_bytes());
@@ -175,6 +189,7 @@ fn put_record(out: &mut Vec<u8>, tail: &mut Vec<u8>, capture: &Capture, record: 
                 time: capture.time,
                 head: &record.head,
                 body: &record.body,
+                block_sha1,
                 partner,
             };
             out.put_len(header.fields.len() + 1);
@@ -311,7 +326,7 @@ impl Envelope {
 impl Skeleton {
     fn finish(self, url: &str, time: Timestamp, body: Body, partner: Option<&RecordId>) -> Record {
         let Self { kind, id, head, warc } = self;
-        let known = Known { kind: &kind, id: &id, url, time, head: &head, body: &body, partner };
+        let known = Known { kind: &kind, id: &id, url, time, head: &head, body: &body, block_sha1: None, partner };
         let warc = warc.map(|(version, fields)| WarcHeader {
             version,
             fields: fields
@@ -366,21 +381,21 @@ mod tests {
     #[test]
     fn a_capture_comes_back_field_by_field() {
         let capture = capture();
-        let bytes = encode(&capture, &Where::Raw, b"");
+        let bytes = encode(&capture, &Where::Raw, b"", None);
         let envelope = decode(&mut Cursor::new(&bytes)).unwrap();
         assert_eq!(envelope.with_body(capture.main.body.clone()), capture);
     }
 
     #[test]
     fn what_can_be_worked_out_is_not_written() {
-        let bytes = encode(&capture(), &Where::Raw, b"");
+        let bytes = encode(&capture(), &Where::Raw, b"", None);
         let text = String::from_utf8_lossy(&bytes);
         assert!(!text.contains("sha1:") && !text.contains("urn:uuid") && !text.contains("Payload"), "{text}");
     }
 
     #[test]
     fn no_prefix_of_an_envelope_is_an_envelope() {
-        let bytes = encode(&capture(), &Where::Raw, b"");
+        let bytes = encode(&capture(), &Where::Raw, b"", None);
         for n in 0..bytes.len() {
             assert!(decode(&mut Cursor::new(&bytes[..n])).is_none(), "{n}");
         }

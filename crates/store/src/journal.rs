@@ -32,11 +32,11 @@ pub(crate) fn encode(act: &Act) -> Vec<u8> {
             out.push(1);
             match &capture.main.body {
                 Body::Bytes(bytes, _) => {
-                    out.put_raw(&envelope::encode(capture, &Where::Here, &[]));
+                    out.put_raw(&envelope::encode(capture, &Where::Here, &[], None));
                     out.put_bytes(bytes);
                 }
                 Body::Blob { digests, .. } => {
-                    out.put_raw(&envelope::encode(capture, &Where::Blob, &[]));
+                    out.put_raw(&envelope::encode(capture, &Where::Blob, &[], None));
                     out.put_raw(&digests.sha1.0);
                 }
             }
@@ -85,15 +85,17 @@ pub(crate) struct Journal {
     number: u32,
     file: Option<Arc<dyn DiskFile>>,
     len: u64,
+    /// Everything written so far was synced.
+    is_synced: bool,
 }
 
 impl Journal {
     pub(crate) fn new(disk: Arc<dyn Disk>, number: u32) -> Self {
-        Self { disk, number, file: None, len: 0 }
+        Self { disk, number, file: None, len: 0, is_synced: true }
     }
 
-    /// Appends operations and makes them durable.
-    pub(crate) fn append(&mut self, acts: &[Act]) -> Result<()> {
+    /// Appends operations: they survive the process, not yet the loss of power.
+    pub(crate) fn write(&mut self, acts: &[Act]) -> Result<()> {
         if acts.is_empty() {
             return Ok(());
         }
@@ -107,14 +109,25 @@ impl Journal {
         }
         let file = self.file.as_ref().map_or_else(|| Err(Error::Damaged("no journal".into())), Ok)?;
         // What is before this was synced: a reader can tell a rotten operation from one that was never finished.
-        block::put(&mut out, Kind::Synced, false, &[], 0);
+        if self.is_synced {
+            block::put(&mut out, Kind::Synced, false, &[], 0);
+        }
         for act in acts {
             let payload = encode(act);
             block::put(&mut out, Kind::Journal, false, &payload, payload.len());
         }
         file.write_all_at(&out, self.len).map_err(Error::disk("writing the journal"))?;
-        file.sync().map_err(Error::disk("syncing the journal"))?;
         self.len += out.len() as u64;
+        self.is_synced = false;
+        Ok(())
+    }
+
+    /// Makes what was written durable.
+    pub(crate) fn sync(&mut self) -> Result<()> {
+        if let Some(file) = self.file.as_ref().filter(|_| !self.is_synced) {
+            file.sync().map_err(Error::disk("syncing the journal"))?;
+        }
+        self.is_synced = true;
         Ok(())
     }
 
@@ -183,7 +196,7 @@ pub(crate) fn recover(disk: &Arc<dyn Disk>) -> Result<Vec<Found>> {
                 Err(NoBlock::Io(e)) => return Err(reading()(e)),
             }
         }
-        let journal = Journal { disk: disk.clone(), number, file: Some(file), len: at };
+        let journal = Journal { disk: disk.clone(), number, file: Some(file), len: at, is_synced: false };
         found.push(Found { journal, acts, torn_bytes: len - at, damaged });
     }
     Ok(found)

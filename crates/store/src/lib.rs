@@ -20,6 +20,7 @@ mod directory;
 pub mod disk;
 mod envelope;
 mod error;
+mod hashing;
 pub mod index;
 mod journal;
 pub mod limits;

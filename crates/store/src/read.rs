@@ -10,11 +10,12 @@ use crate::coding;
 use crate::compress;
 use crate::envelope::{self, Envelope, Where};
 use crate::error::{Error, Result};
+use crate::hashing;
 use crate::index::{BodyAt, BodyPlace, Engine, Entry, EntryKey, Place, Table, body_key};
 use crate::limits::{CHAIN_DEPTH_MAX, FRAME_CACHE_BYTES};
 use crate::pack::Packs;
 use crate::wire::{Cursor, Put};
-use herodotus_base::{Digests, Sha256, Timestamp};
+use herodotus_base::{Sha256, Timestamp};
 use quick_cache::{Weighter, sync::Cache};
 use std::ops::{Deref, Range};
 use std::sync::Arc;
@@ -297,7 +298,7 @@ impl ItemReader {
                 }
             }
         };
-        let digests = Digests::of(&wire);
+        let digests = hashing::of_body(&wire);
         if digests.sha256 != envelope.sha256 {
             return Err(Error::Damaged(format!("the body of {} of {} fails its digest", id.key, id.time)));
         }

@@ -14,13 +14,13 @@ use crate::error::{Error, Result};
 use crate::index::{BodyAt, BodyKey, Engine, Entry, EntryKey, Place, Table, body_key};
 use crate::limits::{
     CHAIN_DEPTH_MAX, DELTA_WORTH_SHARE, DELTAS_BYTES, FRAME_BYTES, FRAME_BYTES_LONELY, RAW_BLOCK_BYTES_MIN, ZSTD_LEVEL,
-    ZSTD_LEVEL_AT_REST, ZSTD_LEVEL_DELTA_AT_REST,
+    ZSTD_LEVEL_AT_REST, ZSTD_LEVEL_DELTA_AT_REST, ZSTD_LEVEL_WITH_HISTORY,
 };
 use crate::media::{is_compressed_media, is_text_media};
 use crate::pack::PackWriter;
 use crate::read::{BaseRef, Item, ItemReader, decode_entry, encode_group, put_delta};
 use crate::wire::Cursor;
-use herodotus_base::Sha256;
+use herodotus_base::{Sha1, Sha256};
 use herodotus_page::{ResponseHead, host_of_key};
 use std::collections::HashMap;
 
@@ -36,6 +36,9 @@ pub(crate) struct Sealer<'a> {
     new_bodies: HashMap<BodyKey, NewBody>,
     /// The last item of the URL at hand: the likeliest base of the next.
     last: Option<Version>,
+    /// The first item that only repeats the body of `last`: the base of the next that does. It is as like as `last` itself,
+    /// and has no body to go through.
+    repeat: Option<Version>,
     /// Items of the URL at hand that this seal moves.
     moved: HashMap<EntryKey, usize>,
     level: i32,
@@ -52,6 +55,8 @@ struct Waiting {
     host: String,
     deltas: Vec<Delta>,
     delta_bytes: usize,
+    /// An item in the frame has earlier versions.
+    has_history: bool,
 }
 
 #[derive(Debug)]
@@ -106,6 +111,7 @@ impl<'a> Sealer<'a> {
             waiting: Waiting::default(),
             new_bodies: HashMap::new(),
             last: None,
+            repeat: None,
             moved: HashMap::new(),
             level: ZSTD_LEVEL,
             delta_level: ZSTD_LEVEL,
@@ -118,10 +124,12 @@ impl<'a> Sealer<'a> {
         self
     }
 
-    /// Adds a capture. They must come in key order.
-    pub(crate) fn capture(&mut self, id: &EntryKey, capture: &Capture) -> Result<()> {
-        if self.last.as_ref().is_some_and(|last| last.id.key != id.key) {
-            self.last = None;
+    /// Adds a capture. They must come in key order. `block_sha1` is that of the main record's block, if it is known.
+    pub(crate) fn capture(&mut self, id: &EntryKey, capture: &Capture, block_sha1: Option<Sha1>) -> Result<()> {
+        for version in [&mut self.last, &mut self.repeat] {
+            if version.as_ref().is_some_and(|version| version.id.key != id.key) {
+                *version = None;
+            }
         }
         let media = capture.media().unwrap_or_default();
         let digest = capture.main.body.digests().sha256;
@@ -153,13 +161,14 @@ impl<'a> Sealer<'a> {
                 }
             },
         }
-        let mut item = envelope::encode(capture, &stored.place, &stored.layers);
+        let mut item = envelope::encode(capture, &stored.place, &stored.layers, block_sha1);
         item.extend_from_slice(inline);
         let shared = matches!(stored.plan, BodyPlan::Source(_, BodySource::Known));
         let entry = entry_of(id, capture, media, shared);
-        let base = match owner.filter(|owner| owner.id.key == id.key) {
-            Some(owner) => Some(owner),
-            None => self.base_for(id)?,
+        let base = match (&self.repeat, owner.filter(|owner| owner.id.key == id.key)) {
+            (Some(repeat), _) if shared && repeat.depth < CHAIN_DEPTH_MAX => Some(repeat.clone()),
+            (_, Some(owner)) => Some(owner),
+            (_, None) => self.base_for(id)?,
         };
         self.put_item(entry, stored.plan, item, base)
     }
@@ -316,6 +325,7 @@ impl<'a> Sealer<'a> {
         };
         let repeats = matches!(plan, BodyPlan::Source(_, BodySource::Known));
         let op = self.ops.len();
+        let has_history = base.is_some();
         if let Some(base) = base.filter(|base| base.depth < CHAIN_DEPTH_MAX) {
             let packed = compress::pack_delta(&item, &base.item, self.delta_level)?;
             if packed.len() * DELTA_WORTH_SHARE <= item.len() {
@@ -329,12 +339,8 @@ impl<'a> Sealer<'a> {
                     packed,
                     raw_len,
                 });
-                // What only repeats an earlier body is no better a base than that.
-                self.last = Some(if repeats {
-                    base
-                } else {
-                    Version { id, depth: entry.depth, item: Item::alone(item), at: At::Op(op) }
-                });
+                let here = Version { id, depth: entry.depth, item: Item::alone(item), at: At::Op(op) };
+                self.remember(here, repeats, Some(base));
                 self.ops.push(Op::Put { entry: Box::new(entry), body });
                 return if self.waiting.delta_bytes > FRAME_BYTES { self.flush() } else { Ok(()) };
             }
@@ -350,11 +356,23 @@ impl<'a> Sealer<'a> {
         }
         self.waiting.items.extend_from_slice(&item);
         self.waiting.lens.push(item.len());
+        self.waiting.has_history |= has_history;
         self.waiting.ops.push((op, in_item));
         entry.depth = 0;
         self.ops.push(Op::Put { entry: Box::new(entry), body });
-        self.last = Some(Version { id, depth: 0, item: Item::alone(item), at: At::Op(op) });
+        self.remember(Version { id, depth: 0, item: Item::alone(item), at: At::Op(op) }, repeats, None);
         Ok(())
+    }
+
+    /// Remembers an item as the base of later ones. One that only repeats a body is a base for its like and nothing else: what
+    /// it was written against stays the better one for the rest. The first of them serves all, so that chains stay short.
+    fn remember(&mut self, version: Version, repeats: bool, base: Option<Version>) {
+        if !repeats {
+            (self.last, self.repeat) = (Some(version), None);
+        } else if self.repeat.is_none() {
+            self.last = self.last.take().or(base);
+            self.repeat = Some(version);
+        }
     }
 
     fn flush(&mut self) -> Result<()> {
@@ -369,7 +387,9 @@ impl<'a> Sealer<'a> {
             return Ok(());
         }
         let raw = encode_group(&items, &lens);
-        let packed = compress::pack(&raw, self.level)?;
+        let has_history = std::mem::take(&mut self.waiting.has_history);
+        let level = if has_history { self.level.max(ZSTD_LEVEL_WITH_HISTORY) } else { self.level };
+        let packed = compress::pack(&raw, level)?;
         let (is_packed, payload) = if packed.len() < raw.len() { (true, &packed) } else { (false, &raw) };
         let offset = self.writer.put(BlockKind::Group, is_packed, payload, raw.len())?;
         for (slot, (op, body)) in std::mem::take(&mut self.waiting.ops).into_iter().enumerate() {

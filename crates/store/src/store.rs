@@ -22,8 +22,8 @@ use crate::read::ItemReader;
 use crate::recover::{Recovery, recover_packs};
 use crate::scan::Scan;
 use crate::seal::Sealer;
-use herodotus_base::Timestamp;
 use herodotus_base::limits::{BODY_IN_MEMORY_BYTES_MAX, HTTP_HEAD_BYTES_MAX, URL_BYTES_MAX};
+use herodotus_base::{Sha1, Timestamp};
 use std::io::Read;
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
@@ -180,9 +180,13 @@ impl Store {
 
     /// Takes a capture in. It is readable at once, and durable after the next [`Store::commit`] or [`Store::seal`].
     pub fn append(&self, capture: impl Into<Arc<Capture>>) -> Result<Appended> {
-        let capture = capture.into();
+        self.append_hashed(capture.into(), None)
+    }
+
+    /// The same, from one who knows SHA-1 of the main record's block, so that it need not be computed again.
+    pub(crate) fn append_hashed(&self, capture: Arc<Capture>, block_sha1: Option<Sha1>) -> Result<Appended> {
         check(&capture)?;
-        self.act(Act::Store(capture))
+        self.act_hashed(Act::Store(capture), block_sha1)
     }
 
     /// Takes a capture out: nobody sees it from now on, it is never stored again, and its bytes go with the next
@@ -212,6 +216,10 @@ impl Store {
     }
 
     fn act(&self, act: Act) -> Result<Appended> {
+        self.act_hashed(act, None)
+    }
+
+    fn act_hashed(&self, act: Act, block_sha1: Option<Sha1>) -> Result<Appended> {
         self.inner.writable()?;
         let mut pending = lock(&self.inner.pending);
         match act {
@@ -219,7 +227,7 @@ impl Store {
             Act::Store(capture) => {
                 let id = capture.id();
                 match self.state(&pending, &id)? {
-                    State::Absent => pending.active.store(capture, &id),
+                    State::Absent => pending.active.store(capture, &id, block_sha1),
                     State::Present { .. } => return Ok(Appended::Known),
                     State::Removed => return Ok(Appended::Removed),
                 }
@@ -282,6 +290,12 @@ impl Store {
         result.map(|_| ())
     }
 
+    /// Hands everything appended so far to the operating system: it survives the death of the process, which is less than
+    /// [`Store::commit`] promises, and costs no sync.
+    pub fn flush(&self) -> Result<()> {
+        self.inner.write_journal()
+    }
+
     /// Brings everything appended so far into packs, durably.
     pub fn seal(&self) -> Result<()> {
         self.rotate()?;
@@ -313,8 +327,10 @@ impl Store {
         }
         // Whoever commits should not have to wait until the whole batch is in a pack.
         if pending.active.is_partly_journaled() {
-            journal.append(&pending.active.unjournaled()).map_err(|e| self.inner.poison(e))?;
+            journal.write(&pending.active.unwritten()).map_err(|e| self.inner.poison(e))?;
+            journal.sync().map_err(|e| self.inner.poison(e))?;
             let all = pending.active.len();
+            pending.active.set_written(all);
             pending.active.set_journaled(all);
         }
         let batch = Arc::new(std::mem::take(&mut pending.active));
@@ -478,12 +494,26 @@ impl Inner {
             while pending.sealing.as_ref().is_some_and(|b| !b.is_journaled()) && self.poison.get().is_none() {
                 pending = self.wait(pending);
             }
-            (pending.active.unjournaled(), pending.appended, pending.active.len())
+            (pending.active.unwritten(), pending.appended, pending.active.len())
         };
         self.writable()?;
-        journal.append(&acts).map_err(|e| self.poison(e))?;
-        lock(&self.pending).active.set_journaled(len);
+        journal.write(&acts).and_then(|()| journal.sync()).map_err(|e| self.poison(e))?;
+        let mut pending = lock(&self.pending);
+        pending.active.set_written(len);
+        pending.active.set_journaled(len);
         Ok(upto)
+    }
+
+    fn write_journal(&self) -> Result<()> {
+        let mut journal = lock(&self.journal);
+        let (acts, len) = {
+            let pending = lock(&self.pending);
+            (pending.active.unwritten(), pending.active.len())
+        };
+        self.writable()?;
+        journal.write(&acts).map_err(|e| self.poison(e))?;
+        lock(&self.pending).active.set_written(len);
+        Ok(())
     }
 
     fn wait<'a>(&self, pending: MutexGuard<'a, Pending>) -> MutexGuard<'a, Pending> {
@@ -506,9 +536,9 @@ impl Inner {
         let mut writer = lock(&self.writer);
         writer.begin(false)?;
         let mut sealer = Sealer::new(&self.reader, &*self.engine, &mut writer);
-        for (key, capture) in batch.captures() {
+        for (key, capture, block_sha1) in batch.captures() {
             let id = EntryKey::decode(key).ok_or_else(|| Error::Damaged("a batch lost its keys".into()))?;
-            sealer.capture(&id, capture)?;
+            sealer.capture(&id, capture, block_sha1)?;
         }
         for op in batch.other_ops() {
             sealer.op(op);

@@ -2,7 +2,7 @@
 
 mod commit;
 mod counting;
-mod files;
+pub(crate) mod files;
 mod import_rate;
 mod million;
 mod pages;

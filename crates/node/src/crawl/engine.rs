@@ -11,6 +11,7 @@ use herodotus_frontier::{End, Errand, Frontier, Next, Outcome, RobotsAnswer, Ver
 use herodotus_store::Store;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
@@ -41,23 +42,13 @@ enum Back {
     Robots(Box<RobotsFinished>),
 }
 
-/// What waits for the disk, and what the disk has.
-#[derive(Debug)]
-struct Commits {
-    waiting: Vec<Back>,
-    on_its_way: usize,
-    last: Instant,
-}
-
-impl Commits {
-    /// Whether it is time to bring what waits to the disk; if it is not yet, when it will be.
-    fn is_due(&self, visits: usize) -> std::result::Result<bool, Instant> {
-        if self.on_its_way > 0 || self.waiting.is_empty() {
-            return Ok(false);
+impl Back {
+    /// Something went into the archive that is not yet on the disk.
+    fn is_appended(&self) -> bool {
+        match self {
+            Self::Url(finished) => finished.appended,
+            Self::Robots(finished) => finished.appended,
         }
-        let due = self.last + COMMIT_EVERY;
-        let now = visits == 0 || self.waiting.len() >= COMMIT_VISITS || due <= Instant::now();
-        if now { Ok(true) } else { Err(due) }
     }
 }
 
@@ -98,9 +89,8 @@ impl Crawl {
     ) -> Result<Summary> {
         let began = Instant::now();
         let mut visits: JoinSet<Back> = JoinSet::new();
-        let (to_disk, from_disk) = committer(self.context.store.clone());
-        let mut from_disk = from_disk;
-        let mut commits = Commits { waiting: Vec::new(), on_its_way: 0, last: Instant::now() };
+        let (to_disk, mut from_disk) = committer(self.context.store.clone());
+        let mut uncommitted = 0;
         let (mut seeds_fetched, mut seeds_failed) = (0, 0);
         let mut progress = tokio::time::interval(every.max(Duration::from_millis(50)));
         let mut synced = Instant::now();
@@ -111,7 +101,7 @@ impl Crawl {
             while stopping == Stop::No
                 && end.is_none()
                 && visits.len() < self.requests
-                && commits.waiting.len() + commits.on_its_way < UNCOMMITTED_MAX
+                && uncommitted < UNCOMMITTED_MAX
             {
                 match self.frontier.poll(Timestamp::now())? {
                     Next::Visit(visit) => self.begin(&mut visits, *visit),
@@ -132,15 +122,7 @@ impl Crawl {
                 seeds_failed += u64::from(skipped.seed);
                 watch(Event::Skipped { url: &skipped.url, reason: &skipped.reason });
             }
-            let commit_at = commits.is_due(visits.len());
-            if commit_at == Ok(true) {
-                let batch = std::mem::take(&mut commits.waiting);
-                commits.on_its_way = batch.len();
-                commits.last = Instant::now();
-                // The thread ends only after this side has.
-                let _ = to_disk.send(batch);
-            }
-            let idle = visits.is_empty() && commits.on_its_way == 0;
+            let idle = visits.is_empty() && uncommitted == 0;
             if idle && (end.is_some() || stopping != Stop::No) || stopping == Stop::Now {
                 break;
             }
@@ -148,7 +130,7 @@ impl Crawl {
                 biased;
                 Some((result, batch)) = from_disk.recv() => {
                     result?;
-                    commits.on_its_way = 0;
+                    uncommitted -= batch.len();
                     for back in batch {
                         let Back::Url(finished) = back else { continue };
                         let (fetched, failed) = self.finish(&finished, &mut watch)?;
@@ -158,14 +140,18 @@ impl Crawl {
                     self.frontier.flush()?;
                 }
                 Some(joined) = visits.join_next(), if !visits.is_empty() => {
-                    self.came_back(joined, &mut commits)?;
+                    let mut batch = Vec::from_iter(self.came_back(joined)?);
                     // Whatever else has come in the meantime belongs to the same batch.
                     while let Some(joined) = visits.try_join_next() {
-                        self.came_back(joined, &mut commits)?;
+                        batch.extend(self.came_back(joined)?);
+                    }
+                    if !batch.is_empty() {
+                        uncommitted += batch.len();
+                        // The thread ends only after this side has.
+                        let _ = to_disk.send((batch, visits.is_empty()));
                     }
                 }
                 () = sleep_until(wake), if wake.is_some() => {}
-                () = tokio::time::sleep_until(commit_at.err().unwrap_or(began).into()), if commit_at.is_err() => {}
                 _ = progress.tick() => {
                     watch(Event::Progress(self.frontier.progress(), self.frontier.run()));
                     if synced.elapsed() >= SYNC_EVERY {
@@ -208,12 +194,9 @@ impl Crawl {
         });
     }
 
-    /// A visit is over: its host may be asked again. What it brought must still reach the disk.
-    fn came_back(
-        &mut self,
-        joined: std::result::Result<Back, tokio::task::JoinError>,
-        commits: &mut Commits,
-    ) -> Result<()> {
+    /// A visit is over: its host may be asked again. What it brought must still reach the disk, and comes back to be sent
+    /// there.
+    fn came_back(&mut self, joined: std::result::Result<Back, tokio::task::JoinError>) -> Result<Option<Back>> {
         let now = Timestamp::now();
         // A visit that panicked is our mistake, and nobody can say what it left undone.
         let mut back = joined.map_err(|e| Error::Asked(format!("a visit broke off, which is our mistake: {e}")))?;
@@ -234,11 +217,10 @@ impl Crawl {
             self.frontier.handle_robots(now, id, robots)?;
             self.frontier.handle_sitemaps(now, &finished.sitemaps)?;
             if !finished.appended {
-                return Ok(());
+                return Ok(None);
             }
         }
-        commits.waiting.push(back);
-        Ok(())
+        Ok(Some(back))
     }
 
     /// A visit is safe: the frontier hears of it, and whoever watches. Seeds that were fetched, and that were not.
@@ -268,22 +250,41 @@ async fn sleep_until(wake: Option<Timestamp>) {
     tokio::time::sleep(Duration::from_millis(u64::try_from(ms).unwrap_or(0))).await;
 }
 
-type ToDisk = std::sync::mpsc::Sender<Vec<Back>>;
+/// Visits that came back together, and whether nothing else is in flight.
+type ToDisk = std::sync::mpsc::Sender<(Vec<Back>, bool)>;
 type FromDisk = mpsc::UnboundedReceiver<(herodotus_store::Result<()>, Vec<Back>)>;
 
-/// A thread that commits: a sync may take long, and must hold up neither visits nor the frontier. At most one batch is on
-/// its way, so that the channels hold at most one.
+/// A thread that commits: a sync may take long, and must hold up neither visits nor the frontier. What comes is handed to
+/// the operating system at once, and synced with what comes after it; the channels hold at most [`UNCOMMITTED_MAX`] visits.
 fn committer(store: Store) -> (ToDisk, FromDisk) {
-    let (to_disk, batches) = std::sync::mpsc::channel::<Vec<Back>>();
+    let (to_disk, batches) = std::sync::mpsc::channel::<(Vec<Back>, bool)>();
     let (done, from_disk) = mpsc::unbounded_channel();
     std::thread::spawn(move || {
-        for batch in batches {
-            let appended = batch.iter().any(|back| match back {
-                Back::Url(finished) => finished.appended,
-                Back::Robots(finished) => finished.appended,
-            });
-            let result = if appended { store.commit() } else { Ok(()) };
-            if done.send((result, batch)).is_err() {
+        let mut unsynced: Vec<Back> = Vec::new();
+        let mut synced = Instant::now();
+        let mut is_last = false;
+        loop {
+            let wait = if unsynced.is_empty() { Duration::from_secs(3_600) } else { COMMIT_EVERY };
+            match batches.recv_timeout(wait) {
+                Ok((batch, last)) => {
+                    is_last = last;
+                    unsynced.extend(batch);
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+            let is_due = is_last || unsynced.len() >= COMMIT_VISITS || synced.elapsed() >= COMMIT_EVERY;
+            let appended = unsynced.iter().any(Back::is_appended);
+            let result = match (appended, is_due) {
+                (false, _) => Ok(()),
+                (true, true) => store.commit(),
+                (true, false) => store.flush(),
+            };
+            if appended && !is_due && result.is_ok() || unsynced.is_empty() {
+                continue;
+            }
+            synced = Instant::now();
+            if done.send((result, std::mem::take(&mut unsynced))).is_err() {
                 return;
             }
         }

@@ -4,12 +4,14 @@
 use crate::capture::{Capture, Kind, Record, RecordId};
 use crate::index::kind_is_capture;
 use crate::limits::{COMPANION_BYTES_MAX, COMPANIONS_MAX};
-use herodotus_base::Timestamp;
+use herodotus_base::{Sha1, Timestamp};
 
 /// A record as read, with what it says of itself.
 #[derive(Debug)]
 pub(super) struct Read {
     pub(super) record: Record,
+    /// SHA-1 of its block, where reading it gave that too.
+    pub(super) block_sha1: Option<Sha1>,
     pub(super) url: String,
     pub(super) time: Timestamp,
     pub(super) place: Place,
@@ -26,6 +28,8 @@ pub(super) struct Place {
 #[derive(Debug)]
 pub(super) struct Assembled {
     pub(super) capture: Capture,
+    /// Of the main record's block.
+    pub(super) block_sha1: Option<Sha1>,
     pub(super) place: Place,
 }
 
@@ -52,7 +56,7 @@ impl Read {
 
     fn alone(self) -> Assembled {
         let capture = Capture { url: self.url, time: self.time, main: self.record, companions: Vec::new() };
-        Assembled { capture, place: self.place }
+        Assembled { capture, block_sha1: self.block_sha1, place: self.place }
     }
 }
 

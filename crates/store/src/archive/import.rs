@@ -9,6 +9,7 @@ use crate::Capture;
 use crate::Store;
 use crate::capture::{Body, Kind, Record, RecordId, WarcHeader};
 use crate::error::{Error, Result};
+use crate::hashing;
 use crate::store::Appended;
 use herodotus_base::limits::{BODY_IN_MEMORY_BYTES_MAX, HTTP_HEAD_BYTES_MAX};
 use herodotus_base::{Sha1, Sha256};
@@ -165,14 +166,14 @@ fn skipped(report: &mut ImportReport, options: &ImportOptions, skip: Skip) -> Re
 }
 
 fn store_one(store: &Store, whole: Assembled, report: &mut ImportReport, options: &ImportOptions) -> Result<()> {
-    let Assembled { capture, place } = whole;
+    let Assembled { capture, block_sha1, place } = whole;
     let capture = Arc::new(capture);
     let refused = |reason: String, report: &mut ImportReport| {
         let url: String = capture.url.chars().take(100).collect();
         let skip = Skip { file: place.member.clone(), offset: place.offset, reason: format!("{url}: {reason}") };
         skipped(report, options, skip)
     };
-    match store.append(capture.clone()) {
+    match store.append_hashed(capture.clone(), block_sha1) {
         Ok(Appended::Stored) => report.stored += 1,
         Ok(Appended::Known) => {
             report.known += 1;
@@ -242,7 +243,7 @@ fn read_record(
         Kind::Response | Kind::Revisit => record.header.field("Content-Type").is_none_or(header::is_http),
         _ => false,
     };
-    let (head, body) = read_block(store, &mut record, is_http, buffer)?;
+    let (head, body, block_sha1) = read_block(store, &mut record, is_http, buffer)?;
     let id = record.header.record_id().filter(|id| !id.is_empty()).map(RecordId::parse);
     let named = url.as_deref().unwrap_or_default();
     let id = id.unwrap_or_else(|| RecordId::of_content(&kind, named, time, &head, &body.digests().sha256));
@@ -258,7 +259,7 @@ fn read_record(
     {
         report.digest_mismatches += 1;
     }
-    Ok(ReadRecord { record, url, time, place })
+    Ok(ReadRecord { record, block_sha1, url, time, place })
 }
 
 /// Splits a block into HTTP head and body; a large body goes straight into the store.
@@ -267,13 +268,14 @@ fn read_block(
     record: &mut herodotus_warc::Record<'_>,
     is_http: bool,
     buffer: &mut Vec<u8>,
-) -> Result<(Vec<u8>, Body), Problem> {
+) -> Result<(Vec<u8>, Body, Option<Sha1>), Problem> {
+    let has_block_digest = record.header.field("WARC-Block-Digest").is_some();
     let len = record.len;
     let whole = record.block.fill_buf().map_err(reading)?;
     if whole.len() as u64 == len && len > 0 {
         // Most records: already in memory, and split without a further copy.
         let at = if is_http { head_end(whole, true) } else { 0 };
-        let split = (whole[..at].to_vec(), Body::new(&whole[at..]));
+        let split = split(whole, at, has_block_digest);
         let n = whole.len();
         record.block.consume(n);
         // The end of the block is where damage shows.
@@ -287,7 +289,7 @@ fn read_block(
     let at = if is_http { head_end(buffer, buffer.len() as u64 == len) } else { 0 };
     let head = buffer[..at].to_vec();
     if len - at as u64 <= BODY_IN_MEMORY_BYTES_MAX as u64 && buffer.len() as u64 == len {
-        return Ok((head, Body::new(&buffer[at..])));
+        return Ok(split(buffer, at, has_block_digest));
     }
     let media = herodotus_page::ResponseHead::parse(&head).and_then(|h| h.content_type_essence());
     let media = media.or_else(|| record.header.field("Content-Type").map(str::to_owned)).unwrap_or_default();
@@ -305,7 +307,19 @@ fn read_block(
         }
         record.block.consume(n);
     }
-    Ok((head, blob.finish()?))
+    Ok((head, blob.finish()?, None))
+}
+
+/// A block in memory as head and body, with their digests; that of the whole block only if the file says it too.
+fn split(block: &[u8], at: usize, has_block_digest: bool) -> (Vec<u8>, Body, Option<Sha1>) {
+    let (head, body) = block.split_at(at);
+    let (digests, block_sha1) = if has_block_digest {
+        let (digests, block_sha1) = hashing::of_block(head, body);
+        (digests, Some(block_sha1))
+    } else {
+        (hashing::of_body(body), None)
+    };
+    (head.to_vec(), Body::Bytes(body.into(), digests), block_sha1)
 }
 
 /// Where the HTTP head ends. A revisit may hold nothing but a head without its empty line.

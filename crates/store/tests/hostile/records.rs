@@ -364,6 +364,16 @@ fn digests_that_lie_are_counted_and_the_bytes_kept() {
 }
 
 #[test]
+fn a_false_block_digest_comes_back_as_it_was_and_a_true_one_too() {
+    let of = |digest: &str| edited(2, "WARC-Date:", &format!("WARC-Block-Digest: {digest}\r\nWARC-Date:"));
+    let truth = herodotus_base::Sha1::of(&block(2)).to_string();
+    for said in [truth.as_str(), "sha1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", &truth.to_lowercase()] {
+        let (archive, _) = case(&around(&of(said)), &[1, 3], "");
+        assert_eq!(archive.capture(&url(2)).main.field("WARC-Block-Digest"), Some(said));
+    }
+}
+
+#[test]
 fn digests_that_are_none_are_dropped_and_the_bytes_kept() {
     let nonsense = ["sha1:", "\u{fffd}\u{fffd}", "md5:xyz", "sha1:a b c", &"x".repeat(10_000)];
     let bad: Vec<u8> = (nonsense.iter().enumerate())

@@ -75,7 +75,7 @@ impl Clock {
     pub(crate) fn next_due(&mut self, settings: &Settings, now: Timestamp, period_ms: u64, url_hash: u64) -> i64 {
         let (time, base) = (self.time(now), settings.period.ms());
         // The place of a URL within a period: the same in every round, and spread evenly.
-        let place = |period: i64| (u128::from(url_hash) * period.max(0) as u128 >> 64) as i64;
+        let place = |period: i64| ((u128::from(url_hash) * period.max(0) as u128) >> 64) as i64;
         let due = if period_ms as i64 == base {
             let begun = (time - self.began_ms).max(0) / base.max(1);
             // Nine tenths: the last of a round leave time to be fetched before the next begins.

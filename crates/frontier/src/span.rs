@@ -47,7 +47,7 @@ impl FromStr for Span {
 
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (unit, ms) = UNITS.iter().find(|(_, ms)| self.0 >= *ms && self.0 % ms == 0).unwrap_or(&("ms", 1));
+        let (unit, ms) = UNITS.iter().find(|(_, ms)| self.0 >= *ms && self.0.is_multiple_of(*ms)).unwrap_or(&("ms", 1));
         write!(f, "{}{unit}", self.0 / ms)
     }
 }

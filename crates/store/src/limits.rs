@@ -4,8 +4,8 @@
 pub const FORMAT_VERSION: u16 = 1;
 
 /// Raw bytes in one shared frame. The issue asks for about 256 KiB and for first versions at 0.75 of `.warc.gz`: with 256 KiB and
-/// level 3 that was 0.81. Twice as much and an eighth gives 0.745 at no cost in CPU, where a higher level costs half as
-/// much again; a page is then unpacked out of twice as many bytes (docs/decisions/0002-differences.md).
+/// level 3 that was 0.81. Twice as much and an eighth gives 0.745 at no cost in CPU, where level 5 packs three times
+/// as long; a page is then unpacked out of twice as many bytes (docs/decisions/0002-differences.md).
 pub const FRAME_BYTES: usize = 576 * 1024;
 
 /// A frame below this may take in pages of the next site in key order rather than be written nearly empty.

@@ -77,6 +77,8 @@ impl Run {
     }
 
     fn commit(&mut self) {
+        // What is handed over without a sync may be lost or torn, and must not disturb what is synced after it.
+        self.store.flush().unwrap();
         self.store.commit().unwrap();
         self.acknowledge();
     }

@@ -1,25 +1,27 @@
 //! `demo`: the main job, with nothing but this program. A small web is served on loopback and changes day by day; each day
-//! it is fetched into an archive, which is then asked, exported, brought in again and compared.
+//! it is crawled into an archive, which is then asked, exported, brought in again and compared.
 
 use crate::Session;
 use crate::show::{bytes, count, json_line, plural};
 use anyhow::{Context, Result, ensure};
 use clap::Args;
+use herodotus_frontier::{Scope, Settings, Span};
+use herodotus_node::crawl::{Crawl, Definition, Stop, Summary};
 use herodotus_store::archive::{Format, ImportOptions, Selection, export, import};
-use herodotus_store::{Appended, Body, Capture, Entry, Kind, Record, Store, key_of};
-use herodotus_testweb::{Config, Server, Web, get, round_time};
+use herodotus_store::{Entry, Store, key_of};
+use herodotus_testweb::{Config, Server, Web};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Show what Herodotus does, on a small web of its own.
 ///
-/// Serves a few sites on loopback, archives them on several days while they change, lists and compares versions, exports
+/// Serves a few sites on loopback, crawls them on several days while they change, lists and compares versions, exports
 /// everything, brings it in again, and checks that nothing was lost. Needs no network and leaves nothing behind.
 #[derive(Debug, Args)]
 pub(crate) struct Demo {
-    /// Days on which the web is archived
+    /// Days on which the web is crawled
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(2..=365))]
     days: u32,
 
@@ -41,22 +43,21 @@ impl Demo {
         let web = Web::new(Config { hosts: 5, pages_per_host: 24, ..Config::default() });
         let server = Server::start(web).context("serving on loopback")?;
         say(&format!(
-            "A small web is served on {}: {} hosts. It is archived on {} days.\n",
+            "A small web is served on {}: {} hosts. It is crawled on {} days, each of which passes in a moment.\n",
             server.addr(),
             5,
             self.days
         ));
         let (store, _) = Store::open(&dir)?;
-        let fetched = self.archive(&server, &store, &say)?;
+        let fetched = self.archive(&server, &store, &dir, &say)?;
         let stats = store.totals()?;
         let on_disk = store.bytes_on_disk()?;
         say(&format!(
-            "\n{} of {} came in: {} on disk, {:.1} % of it. {} of them were unchanged and cost only their date.\n",
+            "\n{} of {} came in: {} on disk, {:.1} % of it. What had not changed was asked for, and not kept again.\n",
             plural(stats.captures, "capture", "captures"),
             bytes(stats.bytes_in),
             bytes(on_disk),
             100.0 * on_disk as f64 / stats.bytes_in.max(1) as f64,
-            count(stats.shared)
         ));
         let busiest = busiest_page(&store)?;
         say(&format!("{} changed often. Its last versions:", busiest.url));
@@ -80,7 +81,8 @@ impl Demo {
         ));
         let verified = store.verify(|_, _| {})?;
         ensure!(verified.damaged.is_empty(), "the archive is damaged: {:?}", verified.damaged);
-        ensure!(fetched == stats.captures, "{fetched} captures were fetched, {} are here", stats.captures);
+        let here = pages_here(&store)?;
+        ensure!(fetched == here, "{fetched} captures were made, {here} are here");
         say(&format!("Every digest checked: {} are what was written.", plural(verified.captures, "record", "records")));
         store.close()?;
         if session.json {
@@ -111,49 +113,57 @@ impl Demo {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Fetches everything on each day, and says what was new.
-    fn archive(&self, server: &Server, store: &Store, say: &dyn Fn(&str)) -> Result<u64> {
-        let mut fetched = 0;
-        say("day         fetched   changed   bytes in   on disk");
+    /// Crawls everything on each day, and says what was new.
+    fn archive(&self, server: &Server, store: &Store, dir: &Path, say: &dyn Fn(&str)) -> Result<u64> {
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("starting threads")?;
+        let definition = definition(server)?;
+        let mut kept = 0;
+        say("day   asked   not changed   new   changed   bytes in   on disk");
         for day in 0..self.days {
             server.set_round(day);
-            let (mut changed, mut today) = (0u64, 0u64);
-            for url in server.web().urls(day) {
-                let capture = fetch(server, &url, day)?;
-                let before = store.newest_not_after(&capture.key(), capture.time)?;
-                changed += u64::from(before.is_none_or(|b| b.sha1 != capture.main.payload_sha1()));
-                if store.append(capture)? == Appended::Stored {
-                    today += 1;
-                }
-            }
-            store.commit()?;
-            fetched += today;
+            let crawl = Crawl::open(dir, store, "demo", &definition)?;
+            let (_stop, stopped) = tokio::sync::watch::channel(Stop::No);
+            let Summary { tally, .. } = runtime.block_on(crawl.run(stopped, Duration::from_secs(1), |_| {}))?;
+            kept += tally.new + tally.changed;
             if day == 0 || (day + 1) % 5 == 0 || day + 1 == self.days {
                 store.seal()?;
                 say(&format!(
-                    "{}  {:>7}   {:>7}  {:>9}  {:>8}",
-                    round_time(day).rfc3339().get(..10).unwrap_or_default(),
-                    count(today),
-                    count(changed),
+                    "{:>3}  {:>6}   {:>11}  {:>4}   {:>7}  {:>9}  {:>8}",
+                    day + 1,
+                    count(tally.fetched),
+                    count(tally.unchanged),
+                    count(tally.new),
+                    count(tally.changed),
                     bytes(store.totals()?.bytes_in),
                     bytes(store.bytes_on_disk()?)
                 ));
             }
         }
-        Ok(fetched)
+        Ok(kept)
     }
 }
 
-fn fetch(server: &Server, url: &str, day: u32) -> Result<Capture> {
-    let rest = url.strip_prefix("http://").context("the small web speaks http only")?;
-    let at = rest.find('/').unwrap_or(rest.len());
-    let (host, path) = rest.split_at(at);
-    let exchange = get(server.addr(), host, if path.is_empty() { "/" } else { path })
-        .with_context(|| format!("fetching {url}"))?;
-    let time = round_time(day);
-    let main = Record::new(Kind::Response, url, time, exchange.response_head, Body::new(exchange.body));
-    let request = Record::new(Kind::Request, url, time, exchange.request_head, Body::new(Vec::new()));
-    Ok(Capture { url: url.to_owned(), time, main, companions: vec![request] })
+/// The whole of the small web, as fast as it goes.
+fn definition(server: &Server) -> Result<Definition> {
+    let first = server.web().hosts().next().context("a web without hosts")?;
+    let crawl = Settings { scope: Scope::Any, delay: Span(0), concurrency: 4, ..Settings::default() };
+    Ok(Definition {
+        seeds: vec![format!("http://{first}/")],
+        allow_private: vec!["127.0.0.0/8".parse().context("a network")?],
+        connect_to: vec![format!("*.test={}", server.addr())],
+        crawl,
+        ..Definition::default()
+    })
+}
+
+/// Captures beside those of robots.txt, which a crawl keeps but does not count.
+fn pages_here(store: &Store) -> Result<u64> {
+    let mut here = 0;
+    for entry in store.scan_all() {
+        let entry = entry?;
+        here += u64::from(entry.is_capture() && !entry.url.ends_with("/robots.txt"));
+    }
+    Ok(here)
 }
 
 /// The page with the most different versions.

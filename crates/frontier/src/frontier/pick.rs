@@ -1,7 +1,7 @@
 //! Which URL is next: the host whose time has come first, and of it what failed a moment ago, then what is due again,
 //! then what is new.
 
-use super::{Address, Frontier, InFlight, Origin};
+use super::{Frontier, InFlight, Origin};
 use crate::error::Result;
 use crate::frontier::admit::is_requisite;
 use crate::keys::{self, Class, HostHash, Place, UrlHash};
@@ -309,7 +309,7 @@ impl<T: Table> Frontier<T> {
             visit.before_ms = host.next_at_ms;
             host.next_at_ms = host.next_at_ms.max(now.millis() + host.delay_ms(&self.settings) as i64);
             if let Some(address) = host.address.filter(|_| !host.is_ours) {
-                let address = self.addresses.entry(address).or_insert_with(Address::default);
+                let address = self.addresses.entry(address).or_default();
                 address.in_flight += 1;
                 address.next_at_ms = now.millis() + ADDRESS_DELAY_MS as i64;
             }

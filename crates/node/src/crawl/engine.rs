@@ -98,10 +98,7 @@ impl Crawl {
         loop {
             let stopping = *stop.borrow();
             let mut wake = None;
-            while stopping == Stop::No
-                && end.is_none()
-                && visits.len() < self.requests
-                && uncommitted < UNCOMMITTED_MAX
+            while stopping == Stop::No && end.is_none() && visits.len() < self.requests && uncommitted < UNCOMMITTED_MAX
             {
                 match self.frontier.poll(Timestamp::now())? {
                     Next::Visit(visit) => self.begin(&mut visits, *visit),

@@ -97,7 +97,9 @@ impl Host {
             None => 0,
         };
         let pause = self.delay_ms(settings).max(self.backoff_ms);
-        self.next_at_ms = self.next_at_ms.max(now.millis() + pause as i64);
+        let at_ms = now.millis() + pause as i64;
+        // Until its first answer a host is a stranger. One that turns out to be ours need not wait like one.
+        self.next_at_ms = if self.is_ours { at_ms } else { self.next_at_ms.max(at_ms) };
     }
 
     fn backoff(&self, pressure: Pressure) -> u64 {
@@ -146,7 +148,7 @@ mod tests {
         host.learn(&settings, Timestamp::default(), &answer(1));
         assert_eq!((host.delay_ms(&settings), host.next_at_ms), (500, 500));
         host.learn(&settings, Timestamp::default(), &Answer { stranger: false, ..answer(1) });
-        assert_eq!(host.delay_ms(&settings), 0);
+        assert_eq!((host.delay_ms(&settings), host.next_at_ms), (0, 0));
     }
 
     #[test]

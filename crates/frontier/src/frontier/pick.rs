@@ -31,14 +31,16 @@ impl<T: Table> Frontier<T> {
             return Ok(if self.in_flight.is_empty() { Next::Done(end) } else { Next::Busy });
         }
         while let Some(Reverse((at_ms, _, hash))) = self.schedule.peek().copied() {
+            // A host that was put in line for an earlier moment since has been seen to already.
+            let Some(host) = self.hosts.get_mut(&hash).filter(|host| host.scheduled_at_ms == Some(at_ms)) else {
+                self.schedule.pop();
+                continue;
+            };
             if at_ms > now.millis() {
                 return Ok(self.wait(now, at_ms));
             }
-            self.schedule.pop();
-            let Some(host) = self.hosts.get_mut(&hash).filter(|host| host.scheduled_at_ms == Some(at_ms)) else {
-                continue;
-            };
             host.scheduled_at_ms = None;
+            self.schedule.pop();
             if let Some(next) = self.pick(now, hash)? {
                 return Ok(next);
             }

@@ -6,6 +6,7 @@
 
 mod cpu;
 mod crawl;
+mod frontier;
 mod latency;
 mod peers;
 mod store;
@@ -27,6 +28,8 @@ enum What {
     Store(store::Args),
     /// The crawler: beside other crawlers, a second round, a million pages, links
     Crawl(crawl::Args),
+    /// The frontier alone: fifty million URLs, and what stays in memory
+    Frontier(frontier::Args),
     /// Fetch a list of paths and nothing else: the limit that crawlers are measured by
     #[command(hide = true)]
     Bare(crawl::Bare),
@@ -39,6 +42,7 @@ fn main() -> Result<()> {
     match Cli::parse().what {
         What::Store(args) => store::run(&args),
         What::Crawl(args) => crawl::run(&args),
+        What::Frontier(args) => frontier::run(&args),
         What::Bare(bare) => bare.run(),
         What::Measured(measured) => measured.run(),
     }

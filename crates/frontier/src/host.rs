@@ -15,6 +15,11 @@ use std::net::IpAddr;
 
 const FORM: u8 = 1;
 
+/// A pause from now on. Clocks count whole milliseconds and cut off what is begun: one more makes sure.
+pub(crate) fn after(now: Timestamp, pause_ms: u64) -> i64 {
+    now.millis() + pause_ms as i64 + i64::from(pause_ms > 0)
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct Host {
     pub(crate) name: Box<str>,
@@ -97,7 +102,7 @@ impl Host {
             None => 0,
         };
         let pause = self.delay_ms(settings).max(self.backoff_ms);
-        let at_ms = now.millis() + pause as i64;
+        let at_ms = after(now, pause);
         // Until its first answer a host is a stranger. One that turns out to be ours need not wait like one.
         self.next_at_ms = if self.is_ours { at_ms } else { self.next_at_ms.max(at_ms) };
     }
@@ -146,7 +151,7 @@ mod tests {
         let mut host = Host::new("example.org");
         assert_eq!(host.delay_ms(&settings), 500);
         host.learn(&settings, Timestamp::default(), &answer(1));
-        assert_eq!((host.delay_ms(&settings), host.next_at_ms), (500, 500));
+        assert_eq!((host.delay_ms(&settings), host.next_at_ms), (500, 501));
         host.learn(&settings, Timestamp::default(), &Answer { stranger: false, ..answer(1) });
         assert_eq!((host.delay_ms(&settings), host.next_at_ms), (0, 0));
     }
@@ -176,15 +181,15 @@ mod tests {
             host.learn(&settings, Timestamp::default(), &busy(None));
             pauses.push(host.next_at_ms);
         }
-        assert_eq!(pauses, [5_000, 10_000, 20_000]);
-        for (asked, pause) in [(120_000, 120_000), (u64::MAX, RETRY_AFTER_MS_MAX as i64)] {
+        assert_eq!(pauses, [5_001, 10_001, 20_001]);
+        for (asked, pause) in [(120_000, 120_001), (u64::MAX, RETRY_AFTER_MS_MAX as i64 + 1)] {
             host.next_at_ms = 0;
             host.learn(&settings, Timestamp::default(), &busy(Some(asked)));
             assert_eq!(host.next_at_ms, pause);
         }
         host.next_at_ms = 0;
         host.learn(&settings, Timestamp::default(), &answer(1));
-        assert_eq!(host.next_at_ms, 1_000);
+        assert_eq!(host.next_at_ms, 1_001);
     }
 
     #[test]

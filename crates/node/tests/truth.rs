@@ -203,6 +203,21 @@ fn what_was_captured_since_the_round_began_is_not_fetched_again() {
     assert_eq!(server.requests(), before);
 }
 
+#[test]
+fn another_crawl_of_a_known_site_finds_all_of_it_and_keeps_nothing_twice() {
+    let web = Web::new(Config { hosts: 3, pages_per_host: 30, never_percent: 100, ..Config::default() });
+    let server = Server::start(web).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let (store, _) = Store::open(dir.path()).unwrap();
+    let first = crawl(dir.path(), &store, &definition(&server));
+    let kept = store.totals().unwrap().captures;
+    std::fs::remove_dir_all(dir.path().join("crawls")).unwrap();
+    let second = crawl(dir.path(), &store, &definition(&server));
+    assert_eq!(second.tally.fetched, first.tally.fetched);
+    assert_eq!(second.tally.unchanged, first.tally.fetched, "{:?}", second.tally);
+    assert_eq!(store.totals().unwrap().captures, kept);
+}
+
 /// Makes a crawl's state what it was right after its seeds were taken in, an hour ago.
 fn forget_all_but_the_beginning(state: &std::path::Path, definition: &herodotus_node::crawl::Definition) {
     use herodotus_base::Timestamp;

@@ -3,6 +3,7 @@
 use super::{Frontier, InFlight, Origin};
 use crate::error::Result;
 use crate::frontier::admit::is_requisite;
+use crate::host::after;
 use crate::keys::{Class, HostHash, Place, UrlHash};
 use crate::limits::{DEAD_IN_A_ROW_MAX, ROBOTS_BYTES_MAX, ROBOTS_MS_MAX, ROBOTS_UNAVAILABLE_MS, VALIDATOR_BYTES_MAX};
 use crate::record::UrlRecord;
@@ -62,7 +63,7 @@ impl<T: Table> Frontier<T> {
                     && let Some(delay) = delay
                 {
                     host.heed(u64::try_from(delay.as_millis()).unwrap_or(u64::MAX));
-                    host.next_at_ms = host.next_at_ms.max(now.millis() + host.delay_ms(&self.settings) as i64);
+                    host.next_at_ms = host.next_at_ms.max(after(now, host.delay_ms(&self.settings)));
                 }
                 let known = Origin::Known { rules: Arc::new(rules), until_ms: until(ROBOTS_MS_MAX) };
                 self.robots.insert(visit.origin, known);

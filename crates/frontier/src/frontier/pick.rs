@@ -4,6 +4,7 @@
 use super::{Frontier, InFlight, Origin};
 use crate::error::Result;
 use crate::frontier::admit::is_requisite;
+use crate::host::after;
 use crate::keys::{self, Class, HostHash, Place, UrlHash};
 use crate::limits::{ADDRESS_DELAY_MS, ADDRESS_REQUESTS_MAX, SETTLED_PER_HOST_MAX, WINDOW_URLS};
 use crate::record::UrlRecord;
@@ -309,7 +310,7 @@ impl<T: Table> Frontier<T> {
         if let Some(host) = self.hosts.get_mut(&hash) {
             host.in_flight += 1;
             visit.before_ms = host.next_at_ms;
-            host.next_at_ms = host.next_at_ms.max(now.millis() + host.delay_ms(&self.settings) as i64);
+            host.next_at_ms = host.next_at_ms.max(after(now, host.delay_ms(&self.settings)));
             if let Some(address) = host.address.filter(|_| !host.is_ours) {
                 let address = self.addresses.entry(address).or_default();
                 address.in_flight += 1;

@@ -76,15 +76,17 @@ impl Context {
     async fn make(&self, visit: &Visit, finished: &mut Finished) -> herodotus_store::Result<()> {
         let mut known =
             Known { etag: visit.etag.clone(), last_modified: visit.last_modified.clone(), digest: visit.digest };
+        // A URL that is new to this crawl may not be new to the archive.
+        let mut archived = None;
         if visit.first
             && let Some(entry) = self.newest(&visit.url)?
+            && let Some(capture) = self.store.read(&entry.id)?
         {
-            let Some(capture) = self.store.read(&entry.id)? else { return Ok(()) };
             if entry.id.time >= visit.round_began {
-                self.take_from_archive(visit, &entry, &capture, finished)?;
-                return Ok(());
+                return self.take_from_archive(visit, &entry, &capture, finished);
             }
             known = Known::of(&capture);
+            archived = Some(capture);
         }
         let ask = Ask {
             validators: Validators { etag: known.etag.clone(), last_modified: known.last_modified.clone() },
@@ -93,7 +95,16 @@ impl Context {
         // What the crawl wants of pages it does not want of what they need: that was decided link by link.
         let mut taker = Taker::new(&self.store, &visit.url, self.settings.media, super::AGENT_TOKEN);
         match self.fetcher.fetch(&ask, &mut taker).await {
-            Ok(exchange) => self.keep(visit, &known, &exchange, taker, finished),
+            Ok(exchange) => {
+                self.keep(visit, &known, &exchange, taker, finished)?;
+                // Nothing changed, but this crawl has never read the page.
+                let unchanged =
+                    |o: &Outcome| matches!(o, Outcome::Response { version: Version::Same | Version::NotModified, .. });
+                if let Some(capture) = archived.filter(|_| unchanged(&finished.outcome)) {
+                    finished.links = self.links_of(&visit.url, &capture)?;
+                }
+                Ok(())
+            }
             Err(failure) => {
                 finished.message = failure.to_string();
                 finished.answer = Some(self.answer_of_failure(&failure));
@@ -197,7 +208,7 @@ impl Context {
             let leads_nowhere = location.is_some() && !header_links.iter().any(|l| l.kind == LinkKind::Redirect);
             finished.not_web = page.not_web + u64::from(matches!(status, 300..=399) && leads_nowhere);
             finished.dropped = page.links_dropped;
-            finished.links = self.new_links(visit, known, version, header_links, &page)?;
+            finished.links = self.new_links(visit, version, header_links, &page)?;
             let follows = !(obeys && policy.nofollow);
             finished.links.iter_mut().for_each(|link| link.nofollow |= !follows && link.kind == LinkKind::Page);
         }
@@ -215,7 +226,6 @@ impl Context {
     fn new_links(
         &self,
         visit: &Visit,
-        known: &Known,
         version: Version,
         header_links: Vec<Link>,
         page: &Page,
@@ -223,7 +233,7 @@ impl Context {
         let mut links = header_links;
         links.extend(page.links.iter().cloned());
         if version == Version::Changed
-            && known.digest.is_some()
+            && !visit.first
             && !links.is_empty()
             && let Some(entry) = self.newest(&visit.url)?
             && let Some(before) = self.store.read(&entry.id)?

@@ -343,3 +343,21 @@ fn a_disk_that_fills_during_an_import_says_so_and_the_import_goes_on_later() {
     }
     assert!(store.verify(|_, _| {}).unwrap().damaged.is_empty());
 }
+
+#[test]
+fn a_pack_that_a_full_disk_left_empty_is_made_anew() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir_all(dir.path().join("packs")).unwrap();
+    fs::write(dir.path().join("packs/00000001.pack"), b"").unwrap();
+    let time = Timestamp::parse("2026-11-16").unwrap();
+    let body = || Body::new(b"kept".to_vec());
+    let main = Record::new(Kind::Response, "https://example.org/", time, b"HTTP/1.1 200 OK\r\n\r\n".to_vec(), body());
+    let (store, _) = Store::open(dir.path()).unwrap();
+    let url = "https://example.org/".to_owned();
+    store.append(Capture { url, time, main, companions: Vec::new() }).unwrap();
+    store.close().unwrap();
+    let (store, recovery) = Store::open(dir.path()).unwrap();
+    assert_eq!(recovery.sentences(), Vec::<String>::new());
+    let verified = store.verify(|_, _| {}).unwrap();
+    assert!(verified.damaged.is_empty() && verified.captures == 1, "{verified:?}");
+}

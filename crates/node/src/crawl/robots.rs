@@ -2,11 +2,11 @@
 
 use super::event::is_unreachable;
 use super::taker::Taker;
-use super::visit::{Context, EVERYTHING, capture_of};
+use super::visit::{Context, capture_of};
 use herodotus_base::Timestamp;
 use herodotus_fetch::Ask;
 use herodotus_frontier::limits::ROBOTS_MS_MAX;
-use herodotus_frontier::{Answer, RobotsAnswer, Visit, VisitId};
+use herodotus_frontier::{Answer, Media, RobotsAnswer, Visit, VisitId};
 use herodotus_page::{Link, LinkKind, Robots, WebUrl};
 use herodotus_store::{Appended, Body, Capture, coding};
 
@@ -61,7 +61,7 @@ impl Context {
         let mut url = first.clone();
         for _ in 0..=REDIRECTS_MAX {
             let ask = Ask::new(url.clone());
-            let mut taker = Taker::new(&self.store, &url, EVERYTHING, super::AGENT_TOKEN);
+            let mut taker = Taker::new(&self.store, &url, Media::All, super::AGENT_TOKEN);
             taker.wire_bytes_max = ROBOTS_BYTES_MAX;
             let exchange = match self.fetcher.fetch(&ask, &mut taker).await {
                 Ok(exchange) => exchange,

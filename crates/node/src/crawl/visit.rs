@@ -4,7 +4,7 @@ use super::event::is_unreachable;
 use super::taker::Taker;
 use herodotus_base::{Sha256, Timestamp};
 use herodotus_fetch::{Ask, Exchange, Failure, Fetcher, Protocol, Validators};
-use herodotus_frontier::{Answer, Media, Outcome, Pressure, Settings, Version, Visit, VisitId};
+use herodotus_frontier::{Answer, Outcome, Pressure, Settings, Version, Visit, VisitId};
 use herodotus_page::{Document, Link, LinkKind, Page, PageReader, ResponseHead, WebUrl};
 use herodotus_store::{Appended, Body, Capture, Entry, Kind, Record, Store, WarcHeader, coding, key_of};
 use ipnet::IpNet;
@@ -92,7 +92,6 @@ impl Context {
             validators: Validators { etag: known.etag.clone(), last_modified: known.last_modified.clone() },
             ..Ask::new(visit.url.clone())
         };
-        // What the crawl wants of pages it does not want of what they need: that was decided link by link.
         let mut taker = Taker::new(&self.store, &visit.url, self.settings.media, super::AGENT_TOKEN);
         match self.fetcher.fetch(&ask, &mut taker).await {
             Ok(exchange) => {
@@ -323,9 +322,6 @@ fn http_date(text: &str) -> Option<Timestamp> {
     let month = MONTHS.iter().position(|name| *name == month)? + 1;
     Timestamp::parse(&format!("{year}-{month:02}-{day:0>2}T{clock}Z")).ok()
 }
-
-/// What the crawl is about, for the taker of something that only robots.txt stands in.
-pub(super) const EVERYTHING: Media = Media::All;
 
 #[cfg(test)]
 mod tests {

@@ -87,11 +87,13 @@ pub(crate) struct Journal {
     len: u64,
     /// Everything written so far was synced.
     is_synced: bool,
+    /// Somebody waits for the disk, and must find the journal in its place afterwards.
+    pub(crate) is_syncing: bool,
 }
 
 impl Journal {
     pub(crate) fn new(disk: Arc<dyn Disk>, number: u32) -> Self {
-        Self { disk, number, file: None, len: 0, is_synced: true }
+        Self { disk, number, file: None, len: 0, is_synced: true, is_syncing: false }
     }
 
     /// Appends operations: they survive the process, not yet the loss of power.
@@ -120,6 +122,18 @@ impl Journal {
         self.len += out.len() as u64;
         self.is_synced = false;
         Ok(())
+    }
+
+    /// What is to be synced, and how much of it is written: for a sync that holds up nobody who writes.
+    pub(crate) fn begin_sync(&mut self) -> (Option<Arc<dyn DiskFile>>, u64) {
+        self.is_syncing = true;
+        (self.file.clone().filter(|_| !self.is_synced), self.len)
+    }
+
+    /// The sync of so much is over.
+    pub(crate) fn end_sync(&mut self, len: u64) {
+        self.is_syncing = false;
+        self.is_synced |= self.len == len;
     }
 
     /// Makes what was written durable.
@@ -196,7 +210,8 @@ pub(crate) fn recover(disk: &Arc<dyn Disk>) -> Result<Vec<Found>> {
                 Err(NoBlock::Io(e)) => return Err(reading()(e)),
             }
         }
-        let journal = Journal { disk: disk.clone(), number, file: Some(file), len: at, is_synced: false };
+        let journal =
+            Journal { disk: disk.clone(), number, file: Some(file), len: at, is_synced: false, is_syncing: false };
         found.push(Found { journal, acts, torn_bytes: len - at, damaged });
     }
     Ok(found)

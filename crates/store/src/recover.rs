@@ -64,15 +64,15 @@ pub(crate) fn recover_packs(
     }
     for (number, len) in found {
         next = next.max(number.saturating_add(1));
-        let begun = pack::check_header(disk, number)?;
-        if !begun && len == 0 {
+        pack::check_header(disk, number)?;
+        let indexed = engine.get(Table::Meta, &pack_key(number))?;
+        let indexed = indexed.and_then(|v| Some(u64::from_be_bytes(v.try_into().ok()?))).unwrap_or(0);
+        if len == 0 && indexed == 0 {
             // A disk that was full when it was made. To write on behind nothing would leave it without its first bytes.
             disk.remove(&pack::name(number)).map_err(Error::disk("removing an empty pack"))?;
             disk.sync_dir(pack::FOLDER).map_err(Error::disk("removing an empty pack"))?;
             continue;
         }
-        let indexed = engine.get(Table::Meta, &pack_key(number))?;
-        let indexed = indexed.and_then(|v| Some(u64::from_be_bytes(v.try_into().ok()?))).unwrap_or(0);
         if indexed > len {
             let name = pack::name(number);
             return Err(Error::Damaged(format!(

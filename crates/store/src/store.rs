@@ -68,6 +68,7 @@ pub(crate) struct Inner {
     pub(crate) writer: Mutex<PackWriter>,
     /// Held while the journal is written: the one who holds it syncs for all who wait.
     journal: Mutex<Journal>,
+    journal_synced: Condvar,
     pending: Mutex<Pending>,
     changed: Condvar,
     durable: Mutex<Durable>,
@@ -139,6 +140,7 @@ impl Store {
             reader: ItemReader::new(packs, engine.clone()),
             writer: Mutex::new(PackWriter::new(disk.clone(), newest, next_pack)?),
             journal: Mutex::new(Journal::new(disk.clone(), next_journal)),
+            journal_synced: Condvar::new(),
             pending: Mutex::new(Pending {
                 appended: 0,
                 active: Batch::default(),
@@ -317,6 +319,9 @@ impl Store {
     fn rotate(&self) -> Result<()> {
         self.inner.writable()?;
         let mut journal = lock(&self.inner.journal);
+        while journal.is_syncing {
+            journal = self.inner.journal_synced.wait(journal).unwrap_or_else(|poisoned| poisoned.into_inner());
+        }
         let mut pending = lock(&self.inner.pending);
         while pending.sealing.is_some() && self.poisoned().is_none() {
             pending = self.inner.wait(pending);
@@ -497,9 +502,17 @@ impl Inner {
             (pending.active.unwritten(), pending.appended, pending.active.len())
         };
         self.writable()?;
-        journal.write(&acts).and_then(|()| journal.sync()).map_err(|e| self.poison(e))?;
+        journal.write(&acts).map_err(|e| self.poison(e))?;
+        lock(&self.pending).active.set_written(len);
+        // Others may write meanwhile; only the batch must not be taken away, which waits for this.
+        let (file, written) = journal.begin_sync();
+        drop(journal);
+        let result = file.map_or(Ok(()), |file| file.sync().map_err(Error::disk("syncing the journal")));
+        let mut journal = lock(&self.journal);
+        journal.end_sync(if result.is_ok() { written } else { u64::MAX });
+        self.journal_synced.notify_all();
+        result.map_err(|e| self.poison(e))?;
         let mut pending = lock(&self.pending);
-        pending.active.set_written(len);
         pending.active.set_journaled(len);
         Ok(upto)
     }

@@ -142,6 +142,10 @@ impl Crawl {
                     while let Some(joined) = visits.try_join_next() {
                         batch.extend(self.came_back(joined)?);
                     }
+                    // At once to the operating system: what a kill finds there is not fetched again.
+                    if batch.iter().any(Back::is_appended) {
+                        self.context.store.flush()?;
+                    }
                     if !batch.is_empty() {
                         uncommitted += batch.len();
                         // The thread ends only after this side has.
@@ -251,8 +255,8 @@ async fn sleep_until(wake: Option<Timestamp>) {
 type ToDisk = std::sync::mpsc::Sender<(Vec<Back>, bool)>;
 type FromDisk = mpsc::UnboundedReceiver<(herodotus_store::Result<()>, Vec<Back>)>;
 
-/// A thread that commits: a sync may take long, and must hold up neither visits nor the frontier. What comes is handed to
-/// the operating system at once, and synced with what comes after it; the channels hold at most [`UNCOMMITTED_MAX`] visits.
+/// A thread that commits: a sync may take long, and must hold up neither visits nor the frontier. What comes
+/// within a few milliseconds is synced together; the channels hold at most [`UNCOMMITTED_MAX`] visits.
 fn committer(store: Store) -> (ToDisk, FromDisk) {
     let (to_disk, batches) = std::sync::mpsc::channel::<(Vec<Back>, bool)>();
     let (done, from_disk) = mpsc::unbounded_channel();
@@ -272,14 +276,10 @@ fn committer(store: Store) -> (ToDisk, FromDisk) {
             }
             let is_due = is_last || unsynced.len() >= COMMIT_VISITS || synced.elapsed() >= COMMIT_EVERY;
             let appended = unsynced.iter().any(Back::is_appended);
-            let result = match (appended, is_due) {
-                (false, _) => Ok(()),
-                (true, true) => store.commit(),
-                (true, false) => store.flush(),
-            };
-            if appended && !is_due && result.is_ok() || unsynced.is_empty() {
+            if unsynced.is_empty() || appended && !is_due {
                 continue;
             }
+            let result = if appended { store.commit() } else { Ok(()) };
             synced = Instant::now();
             if done.send((result, std::mem::take(&mut unsynced))).is_err() {
                 return;

@@ -156,7 +156,7 @@ fn every_code_expected_is_one_that_the_crawler_knows() {
                     tls_wrong_name tls_handshake first_byte_timeout head_too_large too_many_headers not_http \
                     closed_before_head http2";
     let truncations = "length decoded time idle slow disconnect chunking reset";
-    let skips = "robots redirect_limit redirect_loop trap_ too_long_url scheme";
+    let skips = "robots redirect_limit redirect_loop trap_ links_dropped not_web";
     fn check(expect: &Expect, known: [&str; 3]) -> bool {
         let all = |codes: &[&str], known: &str| {
             !codes.is_empty() && codes.iter().all(|code| known.split_whitespace().any(|k| k == *code))

@@ -52,6 +52,14 @@ pub(crate) struct Place {
     pub(crate) order: u64,
 }
 
+/// An entry of a host's queues: whose, where, and which URL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ticket {
+    pub(crate) host: HostHash,
+    pub(crate) place: Place,
+    pub(crate) url: UrlHash,
+}
+
 pub(crate) fn meta(name: &str) -> Vec<u8> {
     [b"m", name.as_bytes()].concat()
 }

@@ -4,7 +4,7 @@ use super::{Frontier, InFlight, Origin};
 use crate::error::Result;
 use crate::frontier::admit::is_requisite;
 use crate::host::after;
-use crate::keys::{Class, HostHash, Place, UrlHash};
+use crate::keys::{Class, Place, Ticket};
 use crate::limits::{DEAD_IN_A_ROW_MAX, ROBOTS_BYTES_MAX, ROBOTS_MS_MAX, ROBOTS_UNAVAILABLE_MS, VALIDATOR_BYTES_MAX};
 use crate::record::UrlRecord;
 use crate::round;
@@ -115,23 +115,19 @@ impl<T: Table> Frontier<T> {
     pub fn handle_finished(&mut self, now: Timestamp, id: VisitId, outcome: &Outcome, links: &[Link]) -> Result<()> {
         let Some(visit) = self.in_flight.remove(&id) else { return Ok(()) };
         self.give_back_turn(&visit);
-        let hash = visit.host;
-        let Some((url, place, record)) = visit.page else { return Ok(()) };
+        let Some((ticket, record)) = visit.page else { return Ok(()) };
         match outcome {
-            Outcome::Failure { code, temporary } => self.fail(now, hash, place, url, *record, code, *temporary)?,
-            Outcome::Response { .. } => self.succeed(now, hash, place, url, *record, outcome, links)?,
+            Outcome::Failure { code, temporary } => self.fail(now, ticket, *record, code, *temporary)?,
+            Outcome::Response { .. } => self.succeed(now, ticket, *record, outcome, links)?,
         }
-        self.schedule_host(hash, now);
+        self.schedule_host(ticket.host, now);
         Ok(())
     }
 
-    #[expect(clippy::too_many_arguments, reason = "one visit's whole state, taken apart once")]
     fn succeed(
         &mut self,
         now: Timestamp,
-        hash: HostHash,
-        place: Place,
-        url: UrlHash,
+        ticket: Ticket,
         mut record: UrlRecord,
         outcome: &Outcome,
         links: &[Link],
@@ -141,10 +137,10 @@ impl<T: Table> Frontier<T> {
             return Ok(());
         };
         if *version == Version::Busy && record.tries < self.settings.retries.saturating_add(2) {
-            return self.retry(now, hash, place, url, record);
+            return self.retry(now, ticket, record);
         }
         self.count(&record, *status, media, *bytes, *version, *truncated);
-        if let Some(host) = self.hosts.get_mut(&hash) {
+        if let Some(host) = self.hosts.get_mut(&ticket.host) {
             host.fetched += 1;
             host.bytes += bytes;
         }
@@ -166,7 +162,7 @@ impl<T: Table> Frontier<T> {
         record.dead = if matches!(status, 404 | 410) { record.dead.saturating_add(1) } else { 0 };
         record.visits += 1;
         self.admit_links(now, &record, links)?;
-        self.schedule_again(now, hash, place, url, record);
+        self.schedule_again(now, ticket, record);
         Ok(())
     }
 
@@ -213,71 +209,53 @@ impl<T: Table> Frontier<T> {
     }
 
     /// A visit brought nothing.
-    #[expect(clippy::too_many_arguments, reason = "one visit's whole state, taken apart once")]
     pub(super) fn fail(
         &mut self,
         now: Timestamp,
-        hash: HostHash,
-        place: Place,
-        url: UrlHash,
+        ticket: Ticket,
         mut record: UrlRecord,
         code: &str,
         temporary: bool,
     ) -> Result<()> {
         if temporary && record.tries < self.settings.retries {
-            return self.retry(now, hash, place, url, record);
+            return self.retry(now, ticket, record);
         }
         let text = record.url.as_str().to_owned();
         self.both(|tally| {
             tally.failed += 1;
             count_example(&mut tally.failures, code, &text);
         });
-        if let Some(host) = self.hosts.get_mut(&hash) {
+        if let Some(host) = self.hosts.get_mut(&ticket.host) {
             host.failed += 1;
         }
         record.visits += 1;
         record.status = 0;
         record.dead = record.dead.saturating_add(1);
-        self.schedule_again(now, hash, place, url, record);
+        self.schedule_again(now, ticket, record);
         Ok(())
     }
 
     /// Not asked for, and not to be asked for in this round.
-    pub(super) fn settle(
-        &mut self,
-        now: Timestamp,
-        hash: HostHash,
-        place: Place,
-        url: UrlHash,
-        record: UrlRecord,
-        reason: &str,
-    ) -> Result<()> {
+    pub(super) fn settle(&mut self, now: Timestamp, ticket: Ticket, record: UrlRecord, reason: &str) -> Result<()> {
         self.skip(&record.url.clone(), reason, record.seed);
-        self.schedule_again(now, hash, place, url, record);
+        self.schedule_again(now, ticket, record);
         Ok(())
     }
 
-    fn retry(
-        &mut self,
-        now: Timestamp,
-        hash: HostHash,
-        place: Place,
-        url: UrlHash,
-        mut record: UrlRecord,
-    ) -> Result<()> {
+    fn retry(&mut self, now: Timestamp, ticket: Ticket, mut record: UrlRecord) -> Result<()> {
         self.both(|tally| tally.retried += 1);
         record.tries += 1;
         let due_ms = self.kept.clock.time(now) + self.settings.retry_delay.ms() * i64::from(record.tries);
-        self.forget(hash, place, url);
+        self.forget(ticket);
         record.place = Some(Place { class: Class::Retry, order: due_ms.max(0) as u64 });
-        self.queue(now, hash, url, &record);
+        self.queue(now, ticket.host, ticket.url, &record);
         // A host with nothing else to do must be looked at when this is due.
-        self.schedule_host(hash, self.kept.clock.at(due_ms));
+        self.schedule_host(ticket.host, self.kept.clock.at(due_ms));
         Ok(())
     }
 
-    fn schedule_again(&mut self, now: Timestamp, hash: HostHash, place: Place, url: UrlHash, mut record: UrlRecord) {
-        self.forget(hash, place, url);
+    fn schedule_again(&mut self, now: Timestamp, ticket: Ticket, mut record: UrlRecord) {
+        self.forget(ticket);
         record.tries = 0;
         record.round = self.kept.clock.round_at(&self.settings, now);
         record.last_visit_ms = now.millis();
@@ -285,15 +263,15 @@ impl<T: Table> Frontier<T> {
             record.place = None;
             self.both(|tally| tally.retired += 1);
             // The next link to it must find it in the table.
-            self.seen.forget(url.0);
+            self.seen.forget(ticket.url.0);
         } else {
-            let due_ms = self.kept.clock.next_due(&self.settings, now, record.period_ms, url.0);
+            let due_ms = self.kept.clock.next_due(&self.settings, now, record.period_ms, ticket.url.0);
             record.place = Some(Place { class: Class::Again, order: due_ms.max(0) as u64 });
         }
-        self.queue(now, hash, url, &record);
+        self.queue(now, ticket.host, ticket.url, &record);
         if let Some(due) = record.place.map(|place| place.order as i64).filter(|due| self.kept.clock.is_within(*due)) {
             let at = self.kept.clock.at(due);
-            self.schedule_host(hash, at);
+            self.schedule_host(ticket.host, at);
         }
     }
 }

@@ -10,7 +10,7 @@ mod pick;
 use crate::anchors::{self, Anchors};
 use crate::error::{Error, Result};
 use crate::host::Host;
-use crate::keys::{self, HostHash, Place, UrlHash};
+use crate::keys::{self, HostHash, Ticket, UrlHash};
 use crate::limits::{SEEN_SLOTS, SKIPS_WAITING_MAX};
 use crate::record::UrlRecord;
 use crate::round::Clock;
@@ -101,7 +101,7 @@ enum Origin {
 struct InFlight {
     host: HostHash,
     /// `None` for robots.txt.
-    page: Option<(UrlHash, Place, Box<UrlRecord>)>,
+    page: Option<(Ticket, Box<UrlRecord>)>,
     origin: u64,
     /// The host's turn was given back already.
     answered: bool,

@@ -5,7 +5,7 @@ use super::{Frontier, InFlight, Origin};
 use crate::error::Result;
 use crate::frontier::admit::is_requisite;
 use crate::host::after;
-use crate::keys::{self, Class, HostHash, Place, UrlHash};
+use crate::keys::{self, Class, HostHash, Place, Ticket, UrlHash};
 use crate::limits::{ADDRESS_DELAY_MS, ADDRESS_REQUESTS_MAX, SETTLED_PER_HOST_MAX, WINDOW_URLS};
 use crate::record::UrlRecord;
 use crate::table::Table;
@@ -19,7 +19,7 @@ const ADDRESS_WAIT_MS: i64 = 20;
 
 /// What a host has to offer.
 enum Offer {
-    Url(Place, UrlHash),
+    Url(Ticket),
     /// Nothing before this moment.
     Later(Timestamp),
     Nothing,
@@ -93,43 +93,43 @@ impl<T: Table> Frontier<T> {
             return Ok(None);
         }
         loop {
-            let (place, url) = match self.offer(now, hash)? {
-                Offer::Url(place, url) => (place, url),
+            let ticket = match self.offer(now, hash)? {
+                Offer::Url(ticket) => ticket,
                 Offer::Later(at) => {
                     self.schedule_host(hash, at);
                     return Ok(None);
                 }
                 Offer::Nothing => return Ok(None),
             };
-            let record = self.record(hash, url)?.filter(|record| record.place == Some(place));
+            let record = self.record(hash, ticket.url)?.filter(|record| record.place == Some(ticket.place));
             let Some(record) = record else {
                 // An entry that its record no longer knows.
-                self.forget(hash, place, url);
+                self.forget(ticket);
                 continue;
             };
             if let Some(code) = self.hosts.get(&hash).and_then(|h| h.blocked) {
-                return self.settle_blocked(now, hash, place, url, record, code);
+                return self.settle_blocked(now, ticket, record, code);
             }
             let origin = keys::hash(record.url.origin());
             if !self.settings.ignore_robots {
                 match self.robots.get(&origin) {
                     Some(Origin::Asked) => {
-                        self.put_back(hash, place, url);
+                        self.put_back(ticket);
                         return Ok(None);
                     }
                     Some(Origin::Known { rules, until_ms }) if *until_ms > now.millis() => {
                         if !rules.allows(record.url.target()) {
-                            self.settle(now, hash, place, url, record, "robots")?;
+                            self.settle(now, ticket, record, "robots")?;
                             continue;
                         }
                     }
                     Some(Origin::Unavailable { code, until_ms }) if *until_ms > now.millis() => {
                         let code = *code;
-                        self.settle(now, hash, place, url, record, code)?;
+                        self.settle(now, ticket, record, code)?;
                         continue;
                     }
                     _ => {
-                        self.put_back(hash, place, url);
+                        self.put_back(ticket);
                         return self.ask_robots(now, hash, origin, &record.url).map(Some);
                     }
                 }
@@ -137,10 +137,10 @@ impl<T: Table> Frontier<T> {
             if !is_requisite(record.kind) && self.settings.limit.is_some_and(|most| self.pages_begun >= most) {
                 // Nothing wakes the host again but a page in flight that needs a picture.
                 self.held_back = true;
-                self.put_back(hash, place, url);
+                self.put_back(ticket);
                 return Ok(None);
             }
-            return Ok(Some(self.begin(now, hash, place, url, record, origin)));
+            return Ok(Some(self.begin(now, ticket, record, origin)));
         }
     }
 
@@ -163,7 +163,7 @@ impl<T: Table> Frontier<T> {
             }
         }
         let head = self.hosts.get_mut(&hash).and_then(|host| host.window.pop_front());
-        Ok(head.map_or(Offer::Nothing, |(place, url)| Offer::Url(place, url)))
+        Ok(head.map_or(Offer::Nothing, |(place, url)| Offer::Url(Ticket { host: hash, place, url })))
     }
 
     /// Fills a host's window. If that stays empty, says when something will be due.
@@ -214,35 +214,33 @@ impl<T: Table> Frontier<T> {
         Ok(later.map(|due_ms| self.kept.clock.at(due_ms)))
     }
 
-    fn put_back(&mut self, hash: HostHash, place: Place, url: UrlHash) {
-        if let Some(host) = self.hosts.get_mut(&hash) {
-            host.window.push_front((place, url));
+    fn put_back(&mut self, ticket: Ticket) {
+        if let Some(host) = self.hosts.get_mut(&ticket.host) {
+            host.window.push_front((ticket.place, ticket.url));
         }
     }
 
     /// Takes an entry out of its queue.
-    pub(super) fn forget(&mut self, hash: HostHash, place: Place, url: UrlHash) {
-        self.state.remove(keys::queue(hash, place, url));
-        if let Some(host) = self.hosts.get_mut(&hash) {
-            host.taken.remove(&url);
-            if place.class != Class::Again {
+    pub(super) fn forget(&mut self, ticket: Ticket) {
+        self.state.remove(keys::queue(ticket.host, ticket.place, ticket.url));
+        if let Some(host) = self.hosts.get_mut(&ticket.host) {
+            host.taken.remove(&ticket.url);
+            if ticket.place.class != Class::Again {
                 host.waiting = host.waiting.saturating_sub(1);
                 self.waiting = self.waiting.saturating_sub(1);
             }
         }
-        self.save_host(hash);
+        self.save_host(ticket.host);
     }
 
     fn settle_blocked(
         &mut self,
         now: Timestamp,
-        hash: HostHash,
-        place: Place,
-        url: UrlHash,
+        ticket: Ticket,
         record: UrlRecord,
         code: &'static str,
     ) -> Result<Option<Next>> {
-        let Some(host) = self.hosts.get_mut(&hash) else { return Ok(None) };
+        let Some(host) = self.hosts.get_mut(&ticket.host) else { return Ok(None) };
         host.settled += 1;
         if host.settled > SETTLED_PER_HOST_MAX {
             // The rest stays queued for the next run.
@@ -251,8 +249,8 @@ impl<T: Table> Frontier<T> {
             return Ok(None);
         }
         let (text, seed) = (record.url.clone(), record.seed);
-        self.fail(now, hash, place, url, record, code, false)?;
-        self.schedule_host(hash, now);
+        self.fail(now, ticket, record, code, false)?;
+        self.schedule_host(ticket.host, now);
         let settled = crate::visit::Settled { url: text, reason: code.to_owned(), seed };
         Ok(Some(Next::Settled(Box::new(settled))))
     }
@@ -276,15 +274,7 @@ impl<T: Table> Frontier<T> {
         })))
     }
 
-    fn begin(
-        &mut self,
-        now: Timestamp,
-        hash: HostHash,
-        place: Place,
-        url: UrlHash,
-        record: UrlRecord,
-        origin: u64,
-    ) -> Next {
+    fn begin(&mut self, now: Timestamp, ticket: Ticket, record: UrlRecord, origin: u64) -> Next {
         self.pages_begun += u64::from(!is_requisite(record.kind));
         let visit = Visit {
             id: VisitId(0),
@@ -298,8 +288,12 @@ impl<T: Table> Frontier<T> {
             round_began: self.kept.clock.round_began(&self.settings, now),
             first: record.visits == 0,
         };
-        let page = Some((url, place, Box::new(record)));
-        let id = self.take_turn(now, hash, InFlight { host: hash, page, origin, answered: false, before_ms: 0 });
+        let page = Some((ticket, Box::new(record)));
+        let id = self.take_turn(
+            now,
+            ticket.host,
+            InFlight { host: ticket.host, page, origin, answered: false, before_ms: 0 },
+        );
         Next::Visit(Box::new(Visit { id, ..visit }))
     }
 

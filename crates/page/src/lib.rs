@@ -1,5 +1,5 @@
 //! What can be said of a page from its bytes alone: the key it sorts under, its HTTP head, its body without transfer
-//! coding, and the text a person would read.
+//! coding, the text a person would read, and the page as replay shows it.
 //!
 //! Pure functions: bytes in, values out. Every input may be hostile, so each function is total, takes time linear in
 //! its input, and answers `None` (or something harmless) instead of guessing.
@@ -10,6 +10,7 @@ mod html;
 mod http;
 pub mod limits;
 mod links;
+pub mod rewrite;
 mod robots;
 mod surt;
 mod text;

@@ -37,3 +37,16 @@ pub const ROBOTS_SITEMAPS_MAX: usize = 1_000;
 
 /// Longest `Crawl-delay` we obey: whoever asks for more wants to say no, and has `Disallow` for that.
 pub const CRAWL_DELAY_SECONDS_MAX: u64 = 300;
+
+/// Documents within attributes within such documents (`srcdoc`): how deep they are rewritten. Each level doubles the
+/// escapes of the one before, so honest pages stop at one.
+pub(crate) const SRCDOC_DEPTH_MAX: usize = 3;
+
+/// Longest import map that is rewritten; it must be held whole. Those of large applications have some kilobytes.
+pub(crate) const IMPORT_MAP_BYTES_MAX: usize = 256 * 1024;
+
+/// Template literals within template literals in a script: how deep they are followed. Minifiers make three or four.
+pub(crate) const TEMPLATE_DEPTH_MAX: usize = 64;
+
+/// Longest module specifier that is looked at.
+pub(crate) const SPECIFIER_BYTES_MAX: usize = 4 * 1024;

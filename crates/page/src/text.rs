@@ -107,7 +107,7 @@ fn sniff(body: &[u8]) -> Kind {
     }
 }
 
-fn charset_of(content_type: &str) -> Option<&'static Encoding> {
+pub(crate) fn charset_of(content_type: &str) -> Option<&'static Encoding> {
     let at = content_type.bytes().position(|byte| byte == b';')?;
     charset_in(&content_type.as_bytes()[at..])
 }

@@ -7,16 +7,16 @@ use crate::text::{declared_encoding, xml_encoding};
 use encoding_rs::{Encoding, REPLACEMENT, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Charset {
-    pub(super) encoding: &'static Encoding,
+pub(crate) struct Charset {
+    pub(crate) encoding: &'static Encoding,
     /// How its values become text.
     pub(super) bytes: Bytes,
     /// Length of the byte order mark.
-    pub(super) mark_len: usize,
+    pub(crate) mark_len: usize,
 }
 
 impl Charset {
-    pub(super) fn detect(start: &[u8], document: Document, http: Option<&str>) -> Self {
+    pub(crate) fn detect(start: &[u8], document: Document, http: Option<&str>) -> Self {
         if let Some((encoding, mark_len)) = Encoding::for_bom(start) {
             return Self { encoding, bytes: Bytes::Utf8, mark_len };
         }
@@ -26,6 +26,11 @@ impl Charset {
             Some(encoding) => Self { encoding, bytes: Bytes::Utf8, mark_len: 0 },
             None => Self { encoding: WINDOWS_1252, bytes: Bytes::Guess, mark_len: 0 },
         }
+    }
+
+    /// Nobody said, and the bytes were not looked at.
+    pub(crate) fn is_guess(&self) -> bool {
+        matches!(self.bytes, Bytes::Guess)
     }
 
     /// Whether the bytes must be made UTF-8 before they are read.

@@ -1,5 +1,6 @@
 //! The addresses in a style sheet: `url()`, `@import` and `image-set()`, in pieces of any size. Comments, strings and
-//! escapes are read as CSS Syntax asks; rules are not understood beyond what kind of thing an address is.
+//! escapes are read as CSS Syntax asks; rules are not understood beyond what kind of thing an address is. Whoever reads
+//! links and whoever rewrites them are told the same.
 
 use super::LinkKind;
 use super::collect::Links;
@@ -41,8 +42,31 @@ enum Rule {
     Silent,
 }
 
+/// Who is told what was found.
+pub(crate) trait CssSink {
+    /// Everything in its order that is not an address.
+    #[inline]
+    fn plain(&mut self, _bytes: &[u8]) {}
+
+    /// An address, escapes not undone.
+    fn address(&mut self, token: &[u8], kind: LinkKind);
+
+    /// An address too long to be kept, which was told as plain; here is its beginning.
+    fn cut(&mut self, _start: &[u8]) {}
+}
+
+impl CssSink for Links {
+    fn address(&mut self, token: &[u8], kind: LinkKind) {
+        self.add_css(token, kind);
+    }
+
+    fn cut(&mut self, start: &[u8]) {
+        self.add_cut(start);
+    }
+}
+
 #[derive(Debug)]
-pub(super) struct CssScan {
+pub(crate) struct CssScan {
     state: State,
     /// The name that is being read, in lower case; too long a name is no name.
     word: [u8; WORD_BYTES_MAX],
@@ -57,7 +81,7 @@ pub(super) struct CssScan {
 }
 
 impl CssScan {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             state: State::Plain,
             word: [0; WORD_BYTES_MAX],
@@ -71,12 +95,19 @@ impl CssScan {
         }
     }
 
-    pub(super) fn push(&mut self, bytes: &[u8], links: &mut Links) {
+    pub(crate) fn push<S: CssSink>(&mut self, bytes: &[u8], sink: &mut S) {
         let mut at = 0;
+        // Up to here the sink was told of everything, unless we are in an address.
+        let mut told = 0;
         while let Some(&byte) = bytes.get(at) {
             at += 1;
             match self.state {
-                State::Plain => self.plain(byte),
+                State::Plain => {
+                    self.plain(byte);
+                    if self.in_address() {
+                        sink.plain(&bytes[told..at]);
+                    }
+                }
                 State::Escape => self.state = State::Plain,
                 State::Slash => {
                     self.state = State::Plain;
@@ -84,6 +115,9 @@ impl CssScan {
                         self.state = State::Comment;
                     } else {
                         self.plain(byte);
+                        if self.in_address() {
+                            sink.plain(&bytes[told..at]);
+                        }
                     }
                 }
                 State::Comment => {
@@ -100,86 +134,106 @@ impl CssScan {
                 },
                 State::String(quote, kind) => match byte {
                     b'\\' => {
-                        self.keep(kind.is_some(), &[byte]);
+                        self.keep(kind.is_some(), &[byte], sink);
                         self.state = State::StringEscape(quote, kind);
                     }
-                    b'\n' => self.state = State::Plain,
+                    b'\n' => {
+                        if kind.is_some() {
+                            self.drop_token(sink);
+                            told = at - 1;
+                        }
+                        self.state = State::Plain;
+                    }
                     _ if byte == quote => {
-                        self.tell(kind, links);
+                        if kind.is_some() {
+                            self.tell(kind, sink);
+                            told = at - 1;
+                        }
                         self.state = State::Plain;
                     }
                     _ => {
                         let len = memchr3(quote, b'\\', b'\n', &bytes[at..]).unwrap_or(bytes.len() - at);
-                        self.keep(kind.is_some(), &bytes[at - 1..at + len]);
+                        self.keep(kind.is_some(), &bytes[at - 1..at + len], sink);
                         at += len;
                     }
                 },
                 State::StringEscape(quote, kind) => {
-                    self.keep(kind.is_some(), &[byte]);
+                    self.keep(kind.is_some(), &[byte], sink);
                     self.state = State::String(quote, kind);
                 }
                 State::UrlStart => match byte {
-                    b'"' | b'\'' => self.state = State::UrlQuoted(byte),
-                    b')' => self.state = State::Plain,
-                    b'\\' => {
-                        self.keep(true, &[byte]);
-                        self.state = State::UrlEscape;
+                    b'"' | b'\'' => {
+                        sink.plain(&bytes[told..at]);
+                        self.state = State::UrlQuoted(byte);
                     }
+                    b')' => self.state = State::Plain,
                     _ if byte.is_ascii_whitespace() => {}
                     _ => {
-                        self.keep(true, &[byte]);
-                        self.state = State::Url;
+                        sink.plain(&bytes[told..at - 1]);
+                        self.keep(true, &[byte], sink);
+                        self.state = if byte == b'\\' { State::UrlEscape } else { State::Url };
                     }
                 },
                 State::UrlHex(digits) if byte.is_ascii_hexdigit() && digits < 6 => {
-                    self.keep(true, &[byte]);
+                    self.keep(true, &[byte], sink);
                     self.state = State::UrlHex(digits + 1);
                 }
                 State::UrlHex(_) if byte.is_ascii_whitespace() => {
-                    self.keep(true, &[byte]);
+                    self.keep(true, &[byte], sink);
                     self.state = State::Url;
                 }
                 State::Url | State::UrlHex(_) => match byte {
                     b'\\' => {
-                        self.keep(true, &[byte]);
+                        self.keep(true, &[byte], sink);
                         self.state = State::UrlEscape;
                     }
                     b')' => {
-                        self.tell_url(links);
+                        self.tell_url(sink);
+                        told = at - 1;
                         self.state = State::Plain;
                     }
-                    b'"' | b'\'' | b'(' => self.state = State::UrlEnd,
+                    b'"' | b'\'' | b'(' => {
+                        self.drop_token(sink);
+                        told = at - 1;
+                        self.state = State::UrlEnd;
+                    }
                     _ if byte.is_ascii_whitespace() => {
-                        self.tell_url(links);
+                        self.tell_url(sink);
+                        told = at - 1;
                         self.state = State::UrlEnd;
                     }
                     _ => {
-                        self.keep(true, &[byte]);
+                        self.keep(true, &[byte], sink);
                         self.state = State::Url;
                     }
                 },
                 State::UrlEscape => {
-                    self.keep(true, &[byte]);
+                    self.keep(true, &[byte], sink);
                     self.state = if byte.is_ascii_hexdigit() { State::UrlHex(1) } else { State::Url };
                 }
                 State::UrlQuoted(quote) => match byte {
                     b'\\' => {
-                        self.keep(true, &[byte]);
+                        self.keep(true, &[byte], sink);
                         self.state = State::UrlQuotedEscape(quote);
                     }
-                    b'\n' => self.state = State::UrlEnd,
+                    b'\n' => {
+                        self.drop_token(sink);
+                        told = at - 1;
+                        self.state = State::UrlEnd;
+                    }
                     _ if byte == quote => {
-                        self.tell_url(links);
+                        self.tell_url(sink);
+                        told = at - 1;
                         self.state = State::UrlEnd;
                     }
                     _ => {
                         let len = memchr3(quote, b'\\', b'\n', &bytes[at..]).unwrap_or(bytes.len() - at);
-                        self.keep(true, &bytes[at - 1..at + len]);
+                        self.keep(true, &bytes[at - 1..at + len], sink);
                         at += len;
                     }
                 },
                 State::UrlQuotedEscape(quote) => {
-                    self.keep(true, &[byte]);
+                    self.keep(true, &[byte], sink);
                     self.state = State::UrlQuoted(quote);
                 }
                 State::UrlEnd => {
@@ -189,14 +243,31 @@ impl CssScan {
                 }
             }
         }
+        if !self.in_address() {
+            sink.plain(&bytes[told..]);
+        }
+    }
+
+    /// Whether what comes is kept rather than told as plain.
+    fn in_address(&self) -> bool {
+        matches!(
+            self.state,
+            State::String(_, Some(_))
+                | State::StringEscape(_, Some(_))
+                | State::Url
+                | State::UrlEscape
+                | State::UrlHex(_)
+                | State::UrlQuoted(_)
+                | State::UrlQuotedEscape(_)
+        )
     }
 
     /// The end of the sheet ends what is open, as CSS asks.
-    pub(super) fn finish(&mut self, links: &mut Links) {
+    pub(crate) fn finish<S: CssSink>(&mut self, sink: &mut S) {
         match self.state {
-            State::String(_, kind) | State::StringEscape(_, kind) => self.tell(kind, links),
+            State::String(_, kind) | State::StringEscape(_, kind) => self.tell(kind, sink),
             State::Url | State::UrlEscape | State::UrlHex(_) | State::UrlQuoted(_) | State::UrlQuotedEscape(_) => {
-                self.tell_url(links);
+                self.tell_url(sink);
             }
             _ => {}
         }
@@ -277,42 +348,56 @@ impl CssScan {
         self.is_token_cut = false;
     }
 
-    fn keep(&mut self, is_wanted: bool, bytes: &[u8]) {
+    fn keep<S: CssSink>(&mut self, is_wanted: bool, bytes: &[u8], sink: &mut S) {
         if !is_wanted {
             return;
         }
         let room = TOKEN_BYTES_MAX - self.token.len().min(TOKEN_BYTES_MAX);
-        self.is_token_cut |= bytes.len() > room;
+        if bytes.len() > room && !self.is_token_cut {
+            self.is_token_cut = true;
+            sink.plain(&self.token);
+        }
+        if self.is_token_cut {
+            sink.plain(bytes);
+        }
         self.token.extend_from_slice(&bytes[..bytes.len().min(room)]);
     }
 
-    fn tell_url(&mut self, links: &mut Links) {
+    /// What was kept is no address.
+    fn drop_token<S: CssSink>(&mut self, sink: &mut S) {
+        if !self.is_token_cut {
+            sink.plain(&self.token);
+        }
+        self.clear_token();
+    }
+
+    fn tell_url<S: CssSink>(&mut self, sink: &mut S) {
         let kind = match self.rule {
             Rule::Import => Some(LinkKind::Style),
             Rule::Silent => None,
             _ if self.in_font_face => Some(LinkKind::Font),
             _ => Some(LinkKind::Image),
         };
-        self.tell(kind, links);
+        self.tell(kind, sink);
     }
 
-    fn tell(&mut self, kind: Option<LinkKind>, links: &mut Links) {
-        let Some(kind) = kind else { return };
+    fn tell<S: CssSink>(&mut self, kind: Option<LinkKind>, sink: &mut S) {
+        let Some(kind) = kind else { return self.drop_token(sink) };
         if self.rule == Rule::Import {
             // What follows the address are conditions.
             self.rule = Rule::Silent;
         }
         if self.is_token_cut {
-            links.add_cut(&self.token);
+            sink.cut(&self.token);
         } else {
-            links.add_css(&self.token, kind);
+            sink.address(&self.token, kind);
         }
         self.clear_token();
     }
 }
 
 /// Text with CSS escapes undone.
-pub(super) fn unescape(text: &str) -> Cow<'_, str> {
+pub(crate) fn unescape(text: &str) -> Cow<'_, str> {
     if memchr(b'\\', text.as_bytes()).is_none() {
         return Cow::Borrowed(text);
     }

@@ -1,7 +1,7 @@
 //! The elements whose tags mean something to a reader of links.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Element {
+pub(crate) enum Element {
     /// `a` and `area`.
     A,
     Base,
@@ -75,7 +75,7 @@ fn known(name: &[u8]) -> Option<Element> {
 impl Element {
     /// By its name in any case.
     #[inline]
-    pub(super) fn of(name: &[u8]) -> Self {
+    pub(crate) fn of(name: &[u8]) -> Self {
         if name.len() > NAME_BYTES_MAX {
             return Self::Plain;
         }
@@ -94,7 +94,7 @@ impl Element {
     }
 
     /// Whether it can stand before a `<base>` in an honest page.
-    pub(super) fn is_of_head(self) -> bool {
+    pub(crate) fn is_of_head(self) -> bool {
         matches!(
             self,
             Self::Head
@@ -110,7 +110,7 @@ impl Element {
 }
 
 /// Whether a start tag of this name ends a drawing or formula that was left open, by the standard's list.
-pub(super) fn leaves_foreign(name: &[u8]) -> bool {
+pub(crate) fn leaves_foreign(name: &[u8]) -> bool {
     const NAMES: [&str; 44] = [
         "b",
         "big",

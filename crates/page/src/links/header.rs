@@ -44,23 +44,28 @@ pub fn header_links(page: &WebUrl, head: &ResponseHead<'_>) -> Vec<Link> {
     links
 }
 
+/// One link of a `Link:`.
 #[derive(Debug, Default)]
-struct Item<'a> {
-    target: &'a str,
-    rel: Option<String>,
-    media_type: Option<String>,
-    purpose: Option<String>,
+pub(crate) struct Item<'a> {
+    pub(crate) target: &'a str,
+    /// All of them as written, from the first `;`.
+    pub(crate) parameters: &'a str,
+    pub(crate) rel: Option<String>,
+    pub(crate) media_type: Option<String>,
+    pub(crate) purpose: Option<String>,
     anchor: Option<String>,
 }
 
-fn items(value: &str) -> impl Iterator<Item = Item<'_>> {
+pub(crate) fn items(value: &str) -> impl Iterator<Item = Item<'_>> {
     let mut rest = value;
     std::iter::from_fn(move || {
         let start = rest.find('<')? + 1;
         let end = start + rest[start..].find('>')?;
         let mut item = Item { target: &rest[start..end], ..Item::default() };
         rest = &rest[end + 1..];
+        let parameters = rest;
         loop {
+            item.parameters = &parameters[..parameters.len() - rest.len()];
             rest = rest.trim_ascii_start();
             let Some(after) = rest.strip_prefix(';') else { break };
             let (name, value);

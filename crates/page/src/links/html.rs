@@ -66,28 +66,16 @@ impl HtmlPage {
     }
 
     fn content_of(&mut self, element: Element, is_closed: bool, is_foreign: bool) -> Content {
-        self.raw = Raw::Skip;
-        if is_closed && (self.is_xml || is_foreign) {
-            return Content::Markup;
-        }
-        match element {
-            Element::Style => {
-                self.raw = Raw::Style;
-                Content::Raw(b"style")
+        let content = content_of(element, is_closed && (self.is_xml || is_foreign), is_foreign);
+        self.raw = match content {
+            Content::Raw(b"style") => Raw::Style,
+            Content::Raw(b"title") if !self.has_title && !self.in_srcdoc => {
+                self.has_title = true;
+                Raw::Title
             }
-            Element::Title if !is_foreign => {
-                if !self.has_title && !self.in_srcdoc {
-                    self.has_title = true;
-                    self.raw = Raw::Title;
-                }
-                Content::Raw(b"title")
-            }
-            Element::Script if !is_foreign => Content::Raw(b"script"),
-            Element::Iframe if !is_foreign => Content::Raw(b"iframe"),
-            Element::Raw(name) if !is_foreign => Content::Raw(name),
-            Element::Plaintext if !is_foreign => Content::Rest,
-            _ => Content::Markup,
-        }
+            _ => Raw::Skip,
+        };
+        content
     }
 
     fn value<'a>(&self, tag: &Tag<'a>, attribute: Attribute) -> Option<Cow<'a, str>> {
@@ -286,6 +274,20 @@ impl Sink for HtmlPage {
     }
 }
 
+/// How the content of an element is to be read, unless it has none.
+pub(crate) fn content_of(element: Element, is_empty: bool, is_foreign: bool) -> Content {
+    match element {
+        _ if is_empty => Content::Markup,
+        Element::Style => Content::Raw(b"style"),
+        Element::Title if !is_foreign => Content::Raw(b"title"),
+        Element::Script if !is_foreign => Content::Raw(b"script"),
+        Element::Iframe if !is_foreign => Content::Raw(b"iframe"),
+        Element::Raw(name) if !is_foreign => Content::Raw(name),
+        Element::Plaintext if !is_foreign => Content::Rest,
+        _ => Content::Markup,
+    }
+}
+
 fn title_of(mut bytes: &[u8], how: Bytes) -> Option<String> {
     if bytes.len() > TITLE_BYTES_MAX {
         bytes = &bytes[..TITLE_BYTES_MAX];
@@ -321,7 +323,7 @@ fn kind_of_type(media_type: &str) -> LinkKind {
 }
 
 /// What is at the other end of a `link` or a `Link:`; `None` if nothing can be fetched there.
-pub(super) fn kind_of_rel(rel: &str, media_type: Option<&str>, purpose: Option<&str>) -> Option<LinkKind> {
+pub(crate) fn kind_of_rel(rel: &str, media_type: Option<&str>, purpose: Option<&str>) -> Option<LinkKind> {
     let has = |names: &[&str]| rel.split_ascii_whitespace().any(|word| is_one_of(word, names));
     let media_type = media_type.unwrap_or_default().trim();
     let is_type = |names: &[&str]| is_one_of(media_type.split(';').next().unwrap_or_default().trim(), names);
@@ -401,7 +403,7 @@ pub(super) fn kind_of_rel(rel: &str, media_type: Option<&str>, purpose: Option<&
 }
 
 /// Where `5; url='x'` leads, as the HTML standard reads it.
-pub(super) fn refresh_target(content: &str) -> Option<&str> {
+pub(crate) fn refresh_target(content: &str) -> Option<&str> {
     let rest = content.trim_ascii_start();
     let time_len = rest.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b'.').count();
     if time_len == 0 {

@@ -5,22 +5,22 @@
 //! and feeds. Every input may be hostile: time is linear in the bytes, all that is kept is bounded by
 //! [`crate::limits`], and what falls beyond the bounds is counted. Lost are links that scripts would make.
 
-mod charset;
+pub(crate) mod charset;
 mod collect;
-mod css;
+pub(crate) mod css;
 mod document;
-mod element;
-mod header;
-mod html;
+pub(crate) mod element;
+pub(crate) mod header;
+pub(crate) mod html;
 mod policy;
 mod raw;
 mod reader;
-mod resolve;
+pub(crate) mod resolve;
 
-mod space;
-mod srcset;
-mod tag;
-mod tokens;
+pub(crate) mod space;
+pub(crate) mod srcset;
+pub(crate) mod tag;
+pub(crate) mod tokens;
 mod xml;
 
 pub use document::{Document, is_gzip};

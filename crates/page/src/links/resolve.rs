@@ -10,7 +10,7 @@ use url::Url;
 
 /// An address that links are read from: a page's own or its `<base>`.
 #[derive(Debug)]
-pub(super) struct Base {
+pub(crate) struct Base {
     url: WebUrl,
     /// For the links that are not plain.
     parsed: Option<Url>,
@@ -22,7 +22,7 @@ pub(super) struct Base {
 
 /// Where the parts of a text begin that was put together.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Parts {
+pub(crate) struct Parts {
     host_end: usize,
     port: u16,
 }
@@ -66,18 +66,18 @@ static PLAIN: [u8; 256] = {
 };
 
 impl Base {
-    pub(super) fn new(url: WebUrl) -> Self {
+    pub(crate) fn new(url: WebUrl) -> Self {
         let folder_end = url.origin().len() + url.path().rfind('/').map_or(0, |at| at + 1);
         let is_simple = !url.path().contains("//");
         Self { url, parsed: None, folder_end, is_simple }
     }
 
-    pub(super) fn url(&self) -> &WebUrl {
+    pub(crate) fn url(&self) -> &WebUrl {
         &self.url
     }
 
     /// Puts a plain link together in `out`; `None` if it is not plain. Blanks around it must be off, and it not empty.
-    pub(super) fn plain(&self, link: &[u8], out: &mut String) -> Option<Parts> {
+    pub(crate) fn plain(&self, link: &[u8], out: &mut String) -> Option<Parts> {
         out.clear();
         let text = self.url.as_str();
         let (parts, rest) = match link {
@@ -150,7 +150,7 @@ impl Base {
     }
 
     /// What any link means. Its query is written in the page's encoding, if that is not UTF-8.
-    pub(super) fn any(&mut self, link: &str, encoding: &'static Encoding) -> Result<WebUrl, NotWeb> {
+    pub(crate) fn any(&mut self, link: &str, encoding: &'static Encoding) -> Result<WebUrl, NotWeb> {
         if link.len() > URL_BYTES_MAX {
             return Err(NotWeb::TooLong);
         }
@@ -171,7 +171,7 @@ impl Base {
 }
 
 impl Parts {
-    pub(super) fn url(self, text: &str) -> WebUrl {
+    pub(crate) fn url(self, text: &str) -> WebUrl {
         WebUrl::from_canonical(text, self.host_end, self.port)
     }
 }

@@ -15,19 +15,19 @@ enum Space {
 
 /// Drawings, formulas, and HTML within them, from the outside in.
 #[derive(Debug, Default)]
-pub(super) struct Spaces {
+pub(crate) struct Spaces {
     stack: Vec<Space>,
 }
 
 impl Spaces {
     #[inline]
-    pub(super) fn is_foreign(&self) -> bool {
+    pub(crate) fn is_foreign(&self) -> bool {
         matches!(self.stack.last(), Some(Space::Svg | Space::Math))
     }
 
     /// Answers whether the tag itself is of a drawing or formula.
     #[inline]
-    pub(super) fn start(&mut self, element: Element, tag: &Tag<'_>) -> bool {
+    pub(crate) fn start(&mut self, element: Element, tag: &Tag<'_>) -> bool {
         if self.stack.is_empty() && !matches!(element, Element::Svg | Element::Math) {
             return false;
         }
@@ -50,7 +50,7 @@ impl Spaces {
     }
 
     #[inline]
-    pub(super) fn end(&mut self, name: &[u8]) {
+    pub(crate) fn end(&mut self, name: &[u8]) {
         let Some(&space) = self.stack.last() else { return };
         let outer = self.stack.iter().rev().nth(1).copied();
         match (space, Element::of(name)) {

@@ -1,18 +1,26 @@
 //! `srcset`: addresses with what they are good for, cut as the HTML standard cuts them.
 
+use std::ops::Range;
+
 /// The addresses of a `srcset`, references decoded before.
-pub(super) fn candidates(srcset: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn candidates(srcset: &str) -> impl Iterator<Item = &str> {
+    places(srcset).map(|place| &srcset[place])
+}
+
+/// Where in a `srcset` its addresses are.
+pub(crate) fn places(srcset: &str) -> impl Iterator<Item = Range<usize>> {
     let mut rest = srcset;
     std::iter::from_fn(move || {
         rest = rest.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == ',');
         if rest.is_empty() {
             return None;
         }
+        let start = srcset.len() - rest.len();
         let len = rest.find(|c: char| c.is_ascii_whitespace()).unwrap_or(rest.len());
         let (url, after) = rest.split_at(len);
         let trimmed = url.trim_end_matches(',');
         rest = if trimmed.len() < url.len() { after } else { &after[descriptor_len(after)..] };
-        Some(trimmed)
+        Some(start..start + trimmed.len())
     })
 }
 

@@ -5,7 +5,7 @@ use memchr::memchr;
 
 /// The attributes we look at, of any element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Attribute {
+pub(crate) enum Attribute {
     Action,
     As,
     Background,
@@ -84,18 +84,18 @@ fn attribute_of(name: &[u8]) -> Option<Attribute> {
 
 /// A whole tag.
 #[derive(Debug)]
-pub(super) struct Tag<'a> {
+pub(crate) struct Tag<'a> {
     /// As written.
-    pub(super) name: &'a [u8],
+    pub(crate) name: &'a [u8],
     /// It ends in `/>`.
-    pub(super) is_closed: bool,
+    pub(crate) is_closed: bool,
     bytes: &'a [u8],
     scan: &'a TagScan,
 }
 
 impl<'a> Tag<'a> {
     /// The value of an attribute as written; empty if it has none.
-    pub(super) fn get(&self, attribute: Attribute) -> Option<&'a [u8]> {
+    pub(crate) fn get(&self, attribute: Attribute) -> Option<&'a [u8]> {
         if self.scan.found & (1 << attribute as u32) == 0 {
             return None;
         }
@@ -103,7 +103,12 @@ impl<'a> Tag<'a> {
         self.bytes.get(start..end)
     }
 
-    pub(super) fn has_attributes(&self) -> bool {
+    /// From its `<` to its `>`.
+    pub(crate) fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    pub(crate) fn has_attributes(&self) -> bool {
         self.scan.found != 0
     }
 }
@@ -121,7 +126,7 @@ enum Phase {
 
 /// How far a tag has been taken apart. Places count from its `<`.
 #[derive(Debug)]
-pub(super) struct TagScan {
+pub(crate) struct TagScan {
     phase: Phase,
     at: usize,
     /// Where the name or value begins that is being read.
@@ -136,7 +141,7 @@ pub(super) struct TagScan {
 }
 
 impl TagScan {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             phase: Phase::TagName,
             at: 0,
@@ -150,7 +155,7 @@ impl TagScan {
     }
 
     /// Begins anew with a tag whose name begins `name_at` bytes after the `<`.
-    pub(super) fn begin(&mut self, name_at: usize) {
+    pub(crate) fn begin(&mut self, name_at: usize) {
         self.phase = Phase::TagName;
         self.at = name_at;
         self.start = name_at;
@@ -160,17 +165,17 @@ impl TagScan {
     }
 
     /// Begins behind the name of a tag of which nothing is asked but its end.
-    pub(super) fn begin_after_name(&mut self) {
+    pub(crate) fn begin_after_name(&mut self) {
         self.begin(0);
         self.phase = Phase::BeforeName;
     }
 
     /// The name, if it has come wholly.
-    pub(super) fn name<'a>(&self, bytes: &'a [u8]) -> Option<&'a [u8]> {
+    pub(crate) fn name<'a>(&self, bytes: &'a [u8]) -> Option<&'a [u8]> {
         if self.phase == Phase::TagName { None } else { bytes.get(self.tag_name.0..self.tag_name.1) }
     }
 
-    pub(super) fn tag<'a>(&'a self, bytes: &'a [u8]) -> Tag<'a> {
+    pub(crate) fn tag<'a>(&'a self, bytes: &'a [u8]) -> Tag<'a> {
         Tag {
             name: bytes.get(self.tag_name.0..self.tag_name.1).unwrap_or_default(),
             is_closed: self.is_closed,
@@ -181,7 +186,7 @@ impl TagScan {
 
     /// A tag from its `<` on, as far as it has come; answers the place behind its `>` if that is there.
     #[inline]
-    pub(super) fn begin_and_run(&mut self, bytes: &[u8]) -> Option<usize> {
+    pub(crate) fn begin_and_run(&mut self, bytes: &[u8]) -> Option<usize> {
         self.begin(1);
         self.usual(bytes).or_else(|| {
             self.begin(1);
@@ -232,12 +237,12 @@ impl TagScan {
     }
 
     /// Goes on with what has come of the tag; answers the place behind its `>` once that is there.
-    pub(super) fn run(&mut self, bytes: &[u8]) -> Option<usize> {
+    pub(crate) fn run(&mut self, bytes: &[u8]) -> Option<usize> {
         self.advance::<true>(bytes)
     }
 
     /// Goes on with a piece that nothing is kept of, to find the end only; places count from the piece.
-    pub(super) fn skip(&mut self, piece: &[u8]) -> Option<usize> {
+    pub(crate) fn skip(&mut self, piece: &[u8]) -> Option<usize> {
         self.at = 0;
         self.advance::<false>(piece)
     }
@@ -351,7 +356,7 @@ impl TagScan {
 
 /// Where a name ends that goes on from here: at a blank, `/`, `>` or `=`.
 #[inline]
-fn name_end(bytes: &[u8], mut at: usize) -> Option<usize> {
+pub(crate) fn name_end(bytes: &[u8], mut at: usize) -> Option<usize> {
     static ENDS: [bool; 256] = {
         let mut ends = [false; 256];
         let mut at = 0;
@@ -369,7 +374,7 @@ fn name_end(bytes: &[u8], mut at: usize) -> Option<usize> {
 
 /// The first such byte. It is often near, where a call costs more than a look.
 #[inline]
-pub(super) fn find_near(byte: u8, bytes: &[u8]) -> Option<usize> {
+pub(crate) fn find_near(byte: u8, bytes: &[u8]) -> Option<usize> {
     const NEAR: usize = 16;
     let near = &bytes[..bytes.len().min(NEAR)];
     match near.iter().position(|other| *other == byte) {
@@ -378,6 +383,6 @@ pub(super) fn find_near(byte: u8, bytes: &[u8]) -> Option<usize> {
     }
 }
 
-pub(super) const fn is_space(byte: u8) -> bool {
+pub(crate) const fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\n' | b'\t' | b'\r' | 0x0c)
 }

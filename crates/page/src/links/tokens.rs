@@ -8,7 +8,7 @@ use memchr::memchr;
 
 /// How the content of an element is to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Content {
+pub(crate) enum Content {
     Markup,
     /// Text up to the end tag of this name (in lower case).
     Raw(&'static [u8]),
@@ -17,7 +17,7 @@ pub(super) enum Content {
 }
 
 /// Who is told what was found.
-pub(super) trait Sink {
+pub(crate) trait Sink {
     /// Whether text between tags is of interest.
     const WANTS_TEXT: bool;
 
@@ -36,6 +36,10 @@ pub(super) trait Sink {
     fn raw(&mut self, piece: &[u8]);
 
     fn raw_end(&mut self);
+
+    /// Every byte in its order that is neither of a start tag told of nor of raw content, for whoever writes the page anew.
+    #[inline]
+    fn pass(&mut self, _bytes: &[u8]) {}
 
     /// Whether `<![CDATA[` means something here.
     fn has_cdata(&self) -> bool;
@@ -102,7 +106,7 @@ impl Name {
 }
 
 #[derive(Debug)]
-pub(super) struct Tokenizer {
+pub(crate) struct Tokenizer {
     state: State,
     scan: TagScan,
     held: Vec<u8>,
@@ -111,25 +115,39 @@ pub(super) struct Tokenizer {
 }
 
 impl Tokenizer {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { state: State::Text, scan: TagScan::new(), held: Vec::new(), end_name: None }
     }
 
-    pub(super) fn push<S: Sink>(&mut self, mut bytes: &[u8], sink: &mut S) {
+    pub(crate) fn push<S: Sink>(&mut self, mut bytes: &[u8], sink: &mut S) {
         while !bytes.is_empty() {
+            // The other states tell of their bytes themselves.
+            let is_passed = matches!(
+                self.state,
+                State::TooLong(_) | State::End | State::Comment(_) | State::Bogus | State::Cdata(_) | State::Rest
+            );
             let taken = self.step(bytes, sink);
+            if is_passed {
+                sink.pass(bytes.get(..taken).unwrap_or_default());
+            }
             bytes = bytes.get(taken..).unwrap_or_default();
         }
     }
 
     /// An unfinished tag at the end of a page is not one; unfinished raw content is content.
-    pub(super) fn finish<S: Sink>(&mut self, sink: &mut S) {
+    pub(crate) fn finish<S: Sink>(&mut self, sink: &mut S) {
         match &mut self.state {
             State::Raw(raw) => {
                 raw.finish(|piece| sink.raw(piece));
                 sink.raw_end();
             }
-            State::Open if S::WANTS_TEXT => sink.text(&self.held, false),
+            State::Open => {
+                if S::WANTS_TEXT {
+                    sink.text(&self.held, false);
+                }
+                sink.pass(&self.held);
+            }
+            State::Start => sink.pass(&self.held),
             _ => {}
         }
         self.state = State::Rest;
@@ -147,9 +165,10 @@ impl Tokenizer {
                     Opened::Unclear => self.held = held,
                     Opened::At(at) if at < held.len() => {
                         // The last byte is read again in the new state; those before it mean nothing there.
+                        sink.pass(&held[..held.len() - 1]);
                         return 0;
                     }
-                    Opened::At(_) => {}
+                    Opened::At(_) => sink.pass(&held),
                     Opened::Start => {
                         self.held = held;
                         self.scan.begin(1);
@@ -187,6 +206,7 @@ impl Tokenizer {
             State::Raw(raw) => match raw.run(bytes, |piece| sink.raw(piece)) {
                 Some(at) => {
                     sink.raw_end();
+                    sink.pass(raw.held());
                     self.end_name = None;
                     self.scan.begin_after_name();
                     self.state = State::End;
@@ -201,6 +221,8 @@ impl Tokenizer {
     /// Text and the tags in it, as long as they lie wholly in this piece: nearly all of a page is read here.
     fn text<S: Sink>(&mut self, bytes: &[u8], sink: &mut S) -> usize {
         let mut at = 0;
+        // Up to here the sink was told of everything.
+        let mut told = 0;
         loop {
             let rest = &bytes[at..];
             let text_len = find_near(b'<', rest).unwrap_or(rest.len());
@@ -208,9 +230,13 @@ impl Tokenizer {
                 sink.text(&rest[..text_len], false);
             }
             at += text_len;
-            let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) else { return bytes.len() };
+            let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) else {
+                sink.pass(&bytes[told..]);
+                return bytes.len();
+            };
             match self.open(rest, sink) {
                 Opened::Unclear => {
+                    sink.pass(&bytes[told..at]);
                     self.held.clear();
                     self.held.extend_from_slice(rest);
                     self.state = State::Open;
@@ -218,15 +244,19 @@ impl Tokenizer {
                 }
                 Opened::Start => match self.scan.begin_and_run(rest) {
                     Some(len) => {
+                        sink.pass(&bytes[told..at]);
                         at += len;
+                        told = at;
                         let content = self.tell_start(&rest[..len], sink);
                         self.enter(content);
                     }
                     None => {
                         self.held.clear();
                         if rest.len() > TAG_BYTES_MAX {
+                            sink.pass(&bytes[told..]);
                             self.state = State::TooLong(self.scan.name(rest).map(Name::of));
                         } else {
+                            sink.pass(&bytes[told..at]);
                             self.held.extend_from_slice(rest);
                             self.state = State::Start;
                         }
@@ -236,6 +266,7 @@ impl Tokenizer {
                 Opened::At(len) => at += len,
             }
             if !matches!(self.state, State::Text) {
+                sink.pass(&bytes[told..at]);
                 return at;
             }
         }
@@ -307,6 +338,7 @@ impl Tokenizer {
     #[inline]
     fn tell_start<S: Sink>(&mut self, tag: &[u8], sink: &mut S) -> Content {
         if tag.len() > TAG_BYTES_MAX {
+            sink.pass(tag);
             return sink.start_too_long(self.scan.name(tag).map(|name| &name[..name.len().min(NAME_BYTES_MAX)]));
         }
         sink.start(&self.scan.tag(tag))
@@ -337,6 +369,7 @@ impl Tokenizer {
             }
             None => {
                 if self.held.len() > TAG_BYTES_MAX {
+                    sink.pass(&self.held);
                     self.state = State::TooLong(self.scan.name(&self.held).map(Name::of));
                     self.held = Vec::new();
                 }

@@ -2,11 +2,11 @@
 
 use crate::capture::Capture;
 use crate::directory::Op;
-use crate::index::{Entry, EntryKey, kind_is_capture};
+use crate::index::{EntryKey, kind_is_capture};
 use crate::journal::Act;
-use crate::seal::entry_of;
 use herodotus_base::Sha1;
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::Bound;
 use std::sync::Arc;
 
 #[derive(Debug, Default)]
@@ -88,24 +88,37 @@ impl Batch {
         self.counts.get(key).copied().unwrap_or(0)
     }
 
-    /// Entries in a range of encoded keys, and which keys of the index they hide.
-    pub(crate) fn collect(
-        &self,
-        from: &[u8],
-        to: &[u8],
-        entries: &mut BTreeMap<Vec<u8>, Entry>,
-        removed: &mut HashSet<Vec<u8>>,
-    ) {
-        removed.extend(self.removed.iter().cloned());
+    /// The first captures in a range of encoded keys, or, backwards, the last.
+    pub(crate) fn collect(&self, from: &[u8], to: &[u8], backwards: bool, max: usize) -> Vec<(Vec<u8>, Arc<Capture>)> {
         if from >= to {
-            return;
+            return Vec::new();
         }
-        for (key, (act, _)) in self.stored.range(from.to_vec()..to.to_vec()) {
-            if let (Some(Act::Store(capture)), Some(id)) = (self.acts.get(*act), EntryKey::decode(key)) {
-                let media = capture.media().unwrap_or_default();
-                entries.insert(key.clone(), entry_of(&id, capture, media, false));
-            }
+        let range = self.stored.range::<[u8], _>((Bound::Included(from), Bound::Excluded(to)));
+        let capture = |(key, (act, _)): (&Vec<u8>, &(usize, _))| match self.acts.get(*act) {
+            Some(Act::Store(capture)) => Some((key.clone(), capture.clone())),
+            _ => None,
+        };
+        if backwards {
+            range.rev().filter_map(capture).take(max).collect()
+        } else {
+            range.filter_map(capture).take(max).collect()
         }
+    }
+
+    pub(crate) fn removed(&self) -> impl Iterator<Item = &Vec<u8>> {
+        self.removed.iter()
+    }
+
+    /// The first capture from an encoded key on that is not hidden.
+    pub(crate) fn first_from(&self, from: &[u8], is_hidden: impl Fn(&[u8]) -> bool) -> Option<(Vec<u8>, Arc<Capture>)> {
+        let mut keys = self.stored.range::<[u8], _>((Bound::Included(from), Bound::Unbounded)).map(|(key, _)| key);
+        let key = keys.find(|key| !is_hidden(key))?;
+        Some((key.clone(), self.capture(key)?.clone()))
+    }
+
+    /// The captures that came last, the last first.
+    pub(crate) fn newest(&self) -> impl Iterator<Item = &Arc<Capture>> {
+        self.acts.iter().rev().filter_map(|act| if let Act::Store(capture) = act { Some(capture) } else { None })
     }
 
     pub(crate) fn captures(&self) -> impl Iterator<Item = (&[u8], &Arc<Capture>, Option<Sha1>)> {

@@ -263,13 +263,15 @@ impl Read for BlobReader {
         }
         let number = (self.at / BLOB_CHUNK_BYTES as u64) as usize;
         if self.chunk_number != Some(number) {
-            self.load(number).map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e.to_string()))?;
+            // As it is, so that whoever reads through a decoder can tell damage to the disk from a bad coding.
+            self.load(number).map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e))?;
         }
         let from = (self.at % BLOB_CHUNK_BYTES as u64) as usize;
         let rest = self.chunk.get(from..).unwrap_or_default();
         let n = rest.len().min(buf.len());
         if n == 0 {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, format!("{}: a chunk is too short", self.name)));
+            let short = Error::Damaged(format!("{}: a chunk is too short", self.name));
+            return Err(io::Error::new(io::ErrorKind::InvalidData, short));
         }
         buf[..n].copy_from_slice(&rest[..n]);
         self.at += n as u64;

@@ -131,6 +131,16 @@ pub(crate) enum NoBlock {
     Io(io::Error),
 }
 
+/// The header at an offset, of a block that fits into the file. Nothing says yet that it is what was written.
+pub(crate) fn read_header(file: &dyn DiskFile, offset: u64, file_len: u64) -> io::Result<Option<Header>> {
+    if file_len.saturating_sub(offset) < HEADER_BYTES as u64 {
+        return Ok(None);
+    }
+    let mut bytes = [0; HEADER_BYTES];
+    file.read_exact_at(&mut bytes, offset)?;
+    Ok(Header::decode(&bytes).filter(|header| header.total_len() <= file_len - offset))
+}
+
 /// Reads the block at an offset.
 pub(crate) fn read(file: &dyn DiskFile, offset: u64, file_len: u64) -> Result<Block, NoBlock> {
     if offset >= file_len {

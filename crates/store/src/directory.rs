@@ -5,7 +5,9 @@
 
 use crate::error::{Error, Result};
 use crate::index::{BodyAt, BodyKey, BodyPlace, Engine, Entry, EntryKey, Table, Totals, Write, kind_is_capture};
+use crate::limits::RECENT_MAX;
 use crate::wire::{Cursor, Put};
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 const FORM: u8 = 1;
@@ -43,6 +45,29 @@ pub(crate) fn note_key(name: &str) -> Vec<u8> {
 /// Meta key of how far a pack is indexed.
 pub(crate) fn pack_key(pack: u32) -> Vec<u8> {
     [b"pack:", pack.to_be_bytes().as_slice()].concat()
+}
+
+/// Meta key of the captures that came last.
+const RECENT_KEY: &[u8] = b"recent";
+
+/// The captures that came last, as far as the index was told of them, the newest first within a seal.
+pub(crate) fn recent_ids(engine: &dyn Engine) -> Result<Vec<EntryKey>> {
+    let row = engine.get(Table::Meta, RECENT_KEY)?.unwrap_or_default();
+    let mut c = Cursor::new(&row);
+    let mut ids = Vec::new();
+    // A list of another form is none: it is a courtesy, and the next seal writes it anew.
+    if c.u8() == Some(FORM) {
+        while let Some(id) = c.bytes().and_then(EntryKey::decode) {
+            ids.push(id);
+        }
+    }
+    Ok(ids)
+}
+
+fn encode_recent(ids: &[EntryKey]) -> Vec<u8> {
+    let mut out = vec![FORM];
+    ids.iter().for_each(|id| out.put_bytes(&id.encode()));
+    out
 }
 
 pub(crate) fn encode(ops: &[Op]) -> Vec<u8> {
@@ -98,12 +123,64 @@ fn put_key(out: &mut Vec<u8>, before: &mut Vec<u8>, id: &EntryKey) {
 }
 
 fn take_key(c: &mut Cursor<'_>, before: &mut Vec<u8>) -> Option<EntryKey> {
+    take_key_bytes(c, before)?;
+    EntryKey::decode(before)
+}
+
+fn take_key_bytes(c: &mut Cursor<'_>, before: &mut Vec<u8>) -> Option<()> {
     let shared = c.usize()?;
     let rest = c.bytes()?;
     (shared <= before.len()).then_some(())?;
     before.truncate(shared);
     before.extend_from_slice(rest);
-    EntryKey::decode(before)
+    Some(())
+}
+
+/// The captures that a directory puts or removes, from an operation on: up to `max`, each with the number of its
+/// operation. Nothing else is decoded: whoever follows the feed reads a directory in many pieces.
+pub(crate) fn decode_ids(bytes: &[u8], from: usize, max: usize) -> Option<Vec<(usize, EntryKey)>> {
+    let mut c = Cursor::new(bytes);
+    (c.u8()? == FORM).then_some(())?;
+    let mut ids = Vec::new();
+    let mut before = Vec::new();
+    let mut number = 0;
+    while !c.is_empty() && ids.len() < max {
+        let code = c.u8()?;
+        if matches!(code, 1..=3) {
+            take_key_bytes(&mut c, &mut before)?;
+            if number >= from {
+                ids.push((number, EntryKey::decode(&before)?));
+            }
+        }
+        match code {
+            1 => {
+                c.bytes()?;
+                let body = c.u8()?;
+                (body <= 2).then_some(())?;
+                if body > 0 {
+                    c.array::<16>()?;
+                }
+                if body == 2 {
+                    c.bytes()?;
+                }
+            }
+            2 | 3 => {}
+            4 => {
+                c.array::<16>()?;
+                c.bytes()?;
+            }
+            5 => {
+                c.bytes()?;
+                c.bytes()?;
+            }
+            6 => {
+                c.array::<16>()?;
+            }
+            _ => return None,
+        }
+        number += 1;
+    }
+    Some(ids)
 }
 
 pub(crate) fn decode(bytes: &[u8]) -> Option<Vec<Op>> {
@@ -137,10 +214,11 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<Vec<Op>> {
 
 /// Applies the operations of a seal to the index, in one atomic batch that also says how far the pack is indexed.
 pub(crate) fn apply(engine: &dyn Engine, pack: u32, indexed_to: u64, ops: &[Op]) -> Result<()> {
-    let mut state = Applying { engine, totals: totals(engine)?, local: Default::default() };
+    let mut state = Applying { engine, totals: totals(engine)?, new: Vec::new(), local: Default::default() };
     for op in ops {
         state.one(op)?;
     }
+    state.remember_new()?;
     let totals = state.totals.encode();
     let mut batch: Vec<Write> = Vec::new();
     for (table, local) in Table::ALL.into_iter().zip(state.local) {
@@ -159,6 +237,8 @@ pub(crate) fn totals(engine: &dyn Engine) -> Result<Totals> {
 struct Applying<'a> {
     engine: &'a dyn Engine,
     totals: Totals,
+    /// Captures that were not here before.
+    new: Vec<EntryKey>,
     /// The batch so far, by table, so that an operation sees the ones before it.
     local: [BTreeMap<Vec<u8>, Option<Vec<u8>>>; Table::ALL.len()],
 }
@@ -216,7 +296,12 @@ impl Applying<'_> {
         let mut entry = entry.clone();
         match &known {
             Some(known) => entry.removed |= known.removed,
-            None if !entry.removed => self.count(&entry, 1)?,
+            None if !entry.removed => {
+                self.count(&entry, 1)?;
+                if entry.is_capture() {
+                    self.new.push(entry.id.clone());
+                }
+            }
             None => {}
         }
         if let Some((key, source)) = body {
@@ -235,6 +320,19 @@ impl Applying<'_> {
             }
         }
         self.set(Table::Captures, entry.id.encode(), Some(entry.encode_value()));
+        Ok(())
+    }
+
+    /// Puts what is new in front of the list of what came last.
+    fn remember_new(&mut self) -> Result<()> {
+        if self.new.is_empty() {
+            return Ok(());
+        }
+        let mut ids = std::mem::take(&mut self.new);
+        ids.sort_by_key(|id| Reverse(id.time));
+        ids.truncate(RECENT_MAX);
+        ids.extend(recent_ids(self.engine)?.into_iter().take(RECENT_MAX - ids.len()));
+        self.set(Table::Meta, RECENT_KEY.to_vec(), Some(encode_recent(&ids)));
         Ok(())
     }
 
@@ -280,4 +378,38 @@ impl Applying<'_> {
 /// Number of versions that a value of the table of URLs says.
 pub(crate) fn count_of(value: Option<Vec<u8>>) -> u64 {
     value.and_then(|v| Cursor::new(&v).u64()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use herodotus_base::Timestamp;
+
+    #[test]
+    fn ids_are_those_of_the_operations_from_any_of_them_on() {
+        let id = |n: u8| EntryKey { key: format!("org,example)/{n}"), time: Timestamp::default(), tag: [n; 8] };
+        let put = |n: u8, body| Op::Put { entry: Box::new(Entry::gone(id(n))), body };
+        let ops = [
+            put(1, None),
+            put(2, Some(([7; 16], BodySource::Known))),
+            Op::Note("name".into(), vec![1, 2]),
+            put(3, Some(([8; 16], BodySource::New(BodyAt::Blob)))),
+            Op::Body([9; 16], BodyAt::Raw { pack: 1, offset: 300 }),
+            Op::Remove(id(1)),
+            Op::Forget([7; 16]),
+            Op::Drop(id(1)),
+        ];
+        let bytes = encode(&ops);
+        assert_eq!(decode(&bytes).as_deref(), Some(&ops[..]));
+        let all = [(0, id(1)), (1, id(2)), (3, id(3)), (5, id(1)), (7, id(1))];
+        for from in 0..=ops.len() {
+            let expected: Vec<_> = all.iter().filter(|(n, _)| *n >= from).cloned().collect();
+            assert_eq!(decode_ids(&bytes, from, 100).as_deref(), Some(&expected[..]));
+            assert_eq!(decode_ids(&bytes, from, 2).as_deref(), Some(&expected[..expected.len().min(2)]));
+        }
+        for cut in 1..bytes.len() {
+            assert!(decode(&bytes[..cut]).is_some() || decode_ids(&bytes[..cut], 0, 100).is_none(), "{cut}");
+        }
+        assert_eq!(decode_ids(&[FORM, 9], 0, 1), None);
+    }
 }

@@ -311,6 +311,13 @@ impl Envelope {
         EntryKey { key: capture_key(&self.main.kind, &self.url), time: self.time, tag: self.main.id.tag() }
     }
 
+    /// URL, kind, HTTP head, and the media type that the main record gives itself.
+    pub(crate) fn into_main(self) -> (String, Kind, Vec<u8>, Option<String>) {
+        let fields = self.main.warc.map(|(_, fields)| fields).unwrap_or_default();
+        let found = fields.into_iter().find(|(name, _)| name.eq_ignore_ascii_case("Content-Type"));
+        (self.url, self.main.kind, self.main.head, found.and_then(|(_, value)| value))
+    }
+
     /// The capture, once its body is there.
     pub(crate) fn with_body(self, body: Body) -> Capture {
         let Self { url, time, main, companions, .. } = self;

@@ -60,3 +60,19 @@ pub const RAW_BLOCK_BYTES_MIN: usize = 1024;
 
 /// Most bytes that a coded body (gzip, br, zstd) may unfold to while we look for something to difference.
 pub const UNFOLDED_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// Entries that the feed gives out at once: some megabytes.
+pub const FEED_ENTRIES_MAX: usize = 10_000;
+
+/// Captures that the index remembers as the last to come: what a page shows, and a row of some twenty kilobytes.
+pub const RECENT_MAX: usize = 200;
+
+/// Entities that were checked once and are kept for the next reader: about a thousand pages.
+pub const ENTITY_CACHE_BYTES: u64 = 32 * 1024 * 1024;
+
+/// Bodies known to fold to their digest: a hundred bytes each, and it saves the folding, the larger part of reading a page.
+pub const PROOFS_MAX: usize = 50_000;
+
+/// Content that a large coded body may decode to. It is never in memory at once, but a gigabyte of zeros takes seconds to send,
+/// and nobody waits for more.
+pub const DECODED_STREAM_BYTES_MAX: u64 = 1024 * 1024 * 1024;

@@ -74,6 +74,70 @@ impl Packs {
     }
 }
 
+/// A seal's directory.
+#[derive(Debug)]
+pub(crate) struct Directory {
+    pub(crate) offset: u64,
+    pub(crate) end: u64,
+    /// Its operations, as [`directory`] spells them.
+    pub(crate) raw: Vec<u8>,
+}
+
+impl Packs {
+    /// The first directory from an offset on, in a pack whose seals end at `end`. Blocks before it are hopped over by
+    /// their headers alone; only where these do not lead to a directory, or to the end, are blocks read and checked one
+    /// by one.
+    pub(crate) fn next_directory(&self, pack: u32, from: u64, end: u64) -> Result<Option<Directory>> {
+        let file = self.file(pack)?;
+        let reading = || Error::disk(format!("reading {}", name(pack)));
+        let from = from.max(block::FILE_HEADER_BYTES as u64);
+        let mut at = from;
+        while let Some(header) = block::read_header(&*file, at, end).map_err(reading())? {
+            if header.kind == Kind::Directory {
+                break;
+            }
+            at += header.total_len();
+        }
+        if at == end {
+            return Ok(None);
+        }
+        let mut hopped = true;
+        loop {
+            match block::read(&*file, at, end) {
+                Ok(read) if read.header.kind == Kind::Directory => {
+                    let next = at + read.header.total_len();
+                    let raw = read.unpacked().map_err(|_| unknown_directory(pack))?;
+                    return Ok(Some(Directory { offset: at, end: next, raw }));
+                }
+                _ if hopped => (at, hopped) = (from, false),
+                Ok(read) => at += read.header.total_len(),
+                Err(NoBlock::End) => return Ok(None),
+                Err(NoBlock::Io(e)) => return Err(reading()(e)),
+                Err(NoBlock::Bad(header)) => match behind_damage(&*file, at, end, header).map_err(reading())? {
+                    Some(next) => at = next,
+                    None => return Ok(None),
+                },
+            }
+        }
+    }
+}
+
+/// What a directory is that no program of this version wrote.
+pub(crate) fn unknown_directory(pack: u32) -> Error {
+    Error::Format(format!("{} holds a directory that this program cannot read", name(pack)))
+}
+
+/// Where blocks go on behind a bad one, whose header may still tell.
+fn behind_damage(
+    file: &dyn DiskFile,
+    at: u64,
+    len: u64,
+    header: Option<block::Header>,
+) -> std::io::Result<Option<u64>> {
+    let hop = header.map(|h| at + h.total_len()).filter(|next| block::read(file, *next, len).is_ok());
+    hop.map_or_else(|| block::next_whole(file, at + 1, len), |next| Ok(Some(next)))
+}
+
 /// Appends seals. One exists at a time.
 #[derive(Debug)]
 pub(crate) struct PackWriter {
@@ -192,9 +256,9 @@ pub(crate) fn check_header(disk: &dyn Disk, number: u32) -> Result<bool> {
     Ok(begun)
 }
 
-/// Reads the seals of a pack from an offset on (0: from its beginning). A bad block is damage if anything was written after
-/// a later sync: the seal still counts, and `verify` will name what it hit. In the last seal, without such a sign, it means
-/// that the seal was never finished.
+/// Reads the seals of a pack from an offset on (0: from its beginning). A bad block is damage if anything was written
+/// after a later sync: the seal still counts, and `verify` will name what it hit. In the last seal, without such a
+/// sign, it means that the seal was never finished.
 pub(crate) fn scan(disk: &dyn Disk, number: u32, from: u64) -> Result<Scan> {
     let name = name(number);
     let reading = || Error::disk(format!("reading {name}"));
@@ -221,9 +285,7 @@ pub(crate) fn scan(disk: &dyn Disk, number: u32, from: u64) -> Result<Scan> {
                 match read.header.kind {
                     Kind::Directory => {
                         let ops = read.unpacked().ok().and_then(|raw| directory::decode(&raw));
-                        let ops = ops.ok_or_else(|| {
-                            Error::Format(format!("{name} holds a directory that this program cannot read"))
-                        })?;
+                        let ops = ops.ok_or_else(|| unknown_directory(number))?;
                         scan.seals.push(Seal { ops, end: at, whole });
                         (end, whole) = (at, true);
                     }
@@ -241,9 +303,7 @@ pub(crate) fn scan(disk: &dyn Disk, number: u32, from: u64) -> Result<Scan> {
             Err(NoBlock::Bad(header)) => {
                 whole = false;
                 scan.damaged.push(at);
-                let hop = header.map(|h| at + h.total_len()).filter(|next| block::read(&*file, *next, len).is_ok());
-                let next = hop.map_or_else(|| block::next_whole(&*file, at + 1, len), |next| Ok(Some(next)));
-                match next.map_err(reading())? {
+                match behind_damage(&*file, at, len, header).map_err(reading())? {
                     Some(next) => at = next,
                     None => break,
                 }

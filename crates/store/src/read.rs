@@ -1,22 +1,23 @@
 //! Reading: from a place in a pack to the very bytes that came over the wire, checked.
 //!
 //! An *item* is the envelope of a capture and, if it is kept there, its body. Items never change: compaction moves
-//! them, and packs them differently, but the bytes of an item are the same for ever, because other items may be stored as
-//! differences to them.
+//! them, and packs them differently, but the bytes of an item are the same for ever, because other items may be stored
+//! as differences to them.
 
-use crate::block::Kind;
-use crate::capture::{Body, Capture};
+use crate::block::Kind as BlockKind;
+use crate::capture::{Body, Capture, Kind};
 use crate::coding;
 use crate::compress;
 use crate::envelope::{self, Envelope, Where};
 use crate::error::{Error, Result};
 use crate::hashing;
 use crate::index::{BodyAt, BodyPlace, Engine, Entry, EntryKey, Place, Table, body_key};
-use crate::limits::{CHAIN_DEPTH_MAX, FRAME_CACHE_BYTES};
+use crate::limits::{CHAIN_DEPTH_MAX, FRAME_CACHE_BYTES, PROOFS_MAX};
 use crate::pack::Packs;
 use crate::wire::{Cursor, Put};
 use herodotus_base::{Sha256, Timestamp};
 use quick_cache::{Weighter, sync::Cache};
+use std::borrow::Cow;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 
@@ -64,6 +65,33 @@ pub(crate) struct ItemReader {
     pub(crate) packs: Packs,
     engine: Arc<dyn Engine>,
     frames: Cache<(u32, u64), Frame, FrameWeight>,
+    /// Digest on the wire → digest of the stored body and its recipe, which were found to fold to it.
+    proofs: Cache<Sha256, [u8; 32]>,
+}
+
+/// A body as it is stored, and its recipe.
+type StoredBody<'a> = (Cow<'a, [u8]>, Vec<u8>);
+
+/// What readers see of a capture: its main record, without its WARC header.
+#[derive(Debug)]
+pub(crate) struct MainPart {
+    pub(crate) url: String,
+    pub(crate) kind: Kind,
+    /// The HTTP head.
+    pub(crate) head: Vec<u8>,
+    /// The media type that the WARC record gives itself.
+    pub(crate) record_type: Option<String>,
+    pub(crate) body: PartBody,
+}
+
+#[derive(Debug)]
+pub(crate) enum PartBody {
+    /// Checked; the layers of the recipe are off.
+    Bytes {
+        inner: Vec<u8>,
+        layers: Vec<u8>,
+    },
+    Blob(Sha256),
 }
 
 /// What a difference was made to.
@@ -147,7 +175,7 @@ pub(crate) fn group_slot(frame: &[u8], slot: u32) -> Option<Range<usize>> {
 impl ItemReader {
     pub(crate) fn new(packs: Packs, engine: Arc<dyn Engine>) -> Self {
         let frames = Cache::with_weighter(1024, FRAME_CACHE_BYTES, FrameWeight);
-        Self { packs, engine, frames }
+        Self { packs, engine, frames, proofs: Cache::new(PROOFS_MAX) }
     }
 
     /// The entry of a capture, whether or not it may be seen.
@@ -189,8 +217,8 @@ impl ItemReader {
         }
         let block = self.packs.block(place.pack, place.offset)?;
         let is_deltas = match block.header.kind {
-            Kind::Group => false,
-            Kind::Deltas => true,
+            BlockKind::Group => false,
+            BlockKind::Deltas => true,
             _ => {
                 return Err(Error::Damaged(format!(
                     "{} at byte {} is no capture",
@@ -274,13 +302,62 @@ impl ItemReader {
     }
 
     fn body(&self, id: &EntryKey, envelope: &Envelope, here: &[u8]) -> Result<Body> {
-        let wire = match &envelope.body {
-            Where::Here => fold(&envelope.layers, here)?,
-            Where::Raw => self.raw_body(&envelope.sha256)?,
-            Where::Blob => {
-                let reader = crate::blob::BlobReader::open(self.packs.disk(), &envelope.sha256)?;
-                return Ok(Body::Blob { len: reader.len, digests: reader.digests });
+        let Some((inner, layers)) = self.stored_body(envelope, here)? else {
+            let reader = crate::blob::BlobReader::open(self.packs.disk(), &envelope.sha256)?;
+            return Ok(Body::Blob { len: reader.len, digests: reader.digests });
+        };
+        let wire = if layers.is_empty() { inner } else { Cow::Owned(fold(&layers, &inner)?) };
+        let digests = hashing::of_body(&wire);
+        if digests.sha256 != envelope.sha256 {
+            return Err(Error::Damaged(fails_digest(id)));
+        }
+        Ok(Body::Bytes(wire.into(), digests))
+    }
+
+    /// What of a capture its readers see, the body as it is stored but checked: it folds to what came over the wire.
+    pub(crate) fn main_part(&self, id: &EntryKey, place: Place) -> Result<MainPart> {
+        let item = self.item(place, Some(&id.key))?;
+        let mut c = Cursor::new(&item);
+        let envelope = envelope::decode(&mut c).ok_or_else(|| Error::Damaged(unreadable(id)))?;
+        if envelope.id() != *id {
+            return Err(Error::Damaged(format!("another capture stands where {} of {} should be", id.key, id.time)));
+        }
+        let body = match self.stored_body(&envelope, c.rest())? {
+            None => PartBody::Blob(envelope.sha256),
+            Some((inner, layers)) => {
+                self.prove(id, &envelope.sha256, &inner, &layers)?;
+                PartBody::Bytes { inner: inner.into_owned(), layers }
             }
+        };
+        let (url, kind, head, record_type) = envelope.into_main();
+        Ok(MainPart { url, kind, head, record_type, body })
+    }
+
+    /// Checks that a stored body folds to what has this digest. Folding costs far more than hashing, so what was folded
+    /// once is known again by its own digest.
+    fn prove(&self, id: &EntryKey, sha256: &Sha256, inner: &[u8], layers: &[u8]) -> Result<()> {
+        use sha2::Digest;
+        if layers.is_empty() {
+            let right = Sha256::of(inner) == *sha256;
+            return if right { Ok(()) } else { Err(Error::Damaged(fails_digest(id))) };
+        }
+        let fingerprint = sha2::Sha256::new_with_prefix(Sha256::of(layers).0).chain_update(inner).finalize().into();
+        if self.proofs.get(sha256) == Some(fingerprint) {
+            return Ok(());
+        }
+        if Sha256::of(&fold(layers, inner)?) != *sha256 {
+            return Err(Error::Damaged(fails_digest(id)));
+        }
+        self.proofs.insert(*sha256, fingerprint);
+        Ok(())
+    }
+
+    /// A body as it is stored, and the recipe that folds it. `None`: it is a blob.
+    fn stored_body<'a>(&self, envelope: &Envelope, here: &'a [u8]) -> Result<Option<StoredBody<'a>>> {
+        Ok(Some(match &envelope.body {
+            Where::Here => (Cow::Borrowed(here), envelope.layers.clone()),
+            Where::Raw => (Cow::Owned(self.raw_body(&envelope.sha256)?), Vec::new()),
+            Where::Blob => return Ok(None),
             Where::With(owner) => {
                 let gone = || {
                     Error::Damaged(format!(
@@ -293,16 +370,11 @@ impl ItemReader {
                 let mut c = Cursor::new(&item);
                 let owner = envelope::decode(&mut c).ok_or_else(|| Error::Damaged(unreadable(owner)))?;
                 match owner.body {
-                    Where::Here => fold(&owner.layers, c.rest())?,
+                    Where::Here => (Cow::Owned(c.rest().to_vec()), owner.layers),
                     _ => return Err(gone()),
                 }
             }
-        };
-        let digests = hashing::of_body(&wire);
-        if digests.sha256 != envelope.sha256 {
-            return Err(Error::Damaged(format!("the body of {} of {} fails its digest", id.key, id.time)));
-        }
-        Ok(Body::Bytes(wire.into(), digests))
+        }))
     }
 
     fn raw_body(&self, sha256: &Sha256) -> Result<Vec<u8>> {
@@ -314,11 +386,13 @@ impl ItemReader {
     }
 }
 
-fn fold(layers: &[u8], stored: &[u8]) -> Result<Vec<u8>> {
-    if layers.is_empty() {
-        return Ok(stored.to_vec());
-    }
+/// Puts the layers on that a body is stored without.
+pub(crate) fn fold(layers: &[u8], stored: &[u8]) -> Result<Vec<u8>> {
     coding::fold(layers, stored).ok_or_else(|| Error::Damaged("a coded body cannot be put together again".into()))
+}
+
+fn fails_digest(id: &EntryKey) -> String {
+    format!("the body of {} of {} fails its digest", id.key, id.time)
 }
 
 fn unreadable(id: &EntryKey) -> String {
@@ -328,4 +402,32 @@ fn unreadable(id: &EntryKey) -> String {
 pub(crate) fn decode_entry(id: EntryKey, value: &[u8]) -> Result<Entry> {
     let about = format!("the index entry of {} of {}", id.key, id.time);
     Entry::decode(id, value).ok_or(Error::Damaged(about))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disk::sim::SimDisk;
+    use crate::index::MemoryEngine;
+
+    #[test]
+    fn a_proof_holds_for_no_other_bytes_and_no_other_recipe() {
+        let reader = ItemReader::new(Packs::new(Arc::new(SimDisk::new())), Arc::new(MemoryEngine::new()));
+        let id = EntryKey { key: "org,example)/".into(), time: Timestamp::default(), tag: [0; 8] };
+        let wire = include_bytes!("../tests/data/coded/page0.gz");
+        let (inner, layers) = coding::unfold(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n", wire).unwrap();
+        let mut forged = inner.clone();
+        forged[100] ^= 1;
+        let mut other = layers.clone();
+        // A byte of the gzip header.
+        other[10] ^= 1;
+        let sha256 = Sha256::of(wire);
+        for _ in 0..2 {
+            assert!(reader.prove(&id, &sha256, &forged, &layers).is_err());
+            assert!(reader.prove(&id, &sha256, &inner, &other).is_err());
+            assert!(reader.prove(&id, &sha256, &inner, &[]).is_err());
+            // From here on it is proved.
+            assert!(reader.prove(&id, &sha256, &inner, &layers).is_ok());
+        }
+    }
 }

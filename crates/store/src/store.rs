@@ -12,21 +12,22 @@ use crate::blob::{self, BlobReader, BlobWriter};
 use crate::capture::{Body, Capture};
 use crate::directory::{self, count_of, note_key};
 use crate::disk::{Disk, real::RealDisk};
+use crate::entity::EntityCache;
 use crate::error::{Error, Result};
-use crate::index::{Engine, Entry, EntryKey, LsmEngine, Table, Totals, kind_is_capture};
+use crate::index::{Engine, EntryKey, LsmEngine, Place, Table, Totals, kind_is_capture};
 use crate::journal::{self, Act, Journal};
 use crate::limits::{BATCH_BYTES, BATCH_CAPTURES, COMPANION_BYTES_MAX, COMPANIONS_MAX};
 use crate::lock::DirLock;
 use crate::pack::{self, PackWriter, Packs};
 use crate::read::ItemReader;
 use crate::recover::{Recovery, recover_packs};
-use crate::scan::Scan;
 use crate::seal::Sealer;
 use herodotus_base::limits::{BODY_IN_MEMORY_BYTES_MAX, HTTP_HEAD_BYTES_MAX, URL_BYTES_MAX};
-use herodotus_base::{Sha1, Timestamp};
+use herodotus_base::{Sha1, Sha256};
 use std::io::Read;
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
+use std::thread::JoinHandle;
 
 /// What became of an appended capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +66,7 @@ pub(crate) struct Inner {
     pub(crate) disk: Arc<dyn Disk>,
     pub(crate) engine: Arc<dyn Engine>,
     pub(crate) reader: ItemReader,
+    pub(crate) entities: EntityCache,
     pub(crate) writer: Mutex<PackWriter>,
     /// Held while the journal is written: the one who holds it syncs for all who wait.
     journal: Mutex<Journal>,
@@ -84,6 +86,8 @@ struct Pending {
     appended: u64,
     active: Batch,
     sealing: Option<Arc<Batch>>,
+    /// The thread that seals, or did last.
+    sealer: Option<JoinHandle<()>>,
     next_journal: u32,
 }
 
@@ -92,6 +96,16 @@ struct Pending {
 struct Durable {
     upto: u64,
     syncing: bool,
+}
+
+/// What waits in memory: the batch that fills, and the one that is being sealed.
+pub(crate) type Batches<'a> = std::iter::Flatten<std::array::IntoIter<Option<&'a Batch>, 2>>;
+
+/// What the batches in memory say of a capture.
+#[derive(Debug)]
+pub(crate) enum Waiting {
+    Stored(Arc<Capture>),
+    Removed,
 }
 
 /// What is known of a capture.
@@ -138,6 +152,7 @@ impl Store {
         let next_journal = journals.iter().map(|j| j.number()).max().unwrap_or(0).wrapping_add(1);
         let inner = Inner {
             reader: ItemReader::new(packs, engine.clone()),
+            entities: EntityCache::new(),
             writer: Mutex::new(PackWriter::new(disk.clone(), newest, next_pack)?),
             journal: Mutex::new(Journal::new(disk.clone(), next_journal)),
             journal_synced: Condvar::new(),
@@ -145,6 +160,7 @@ impl Store {
                 appended: 0,
                 active: Batch::default(),
                 sealing: None,
+                sealer: None,
                 next_journal: next_journal.wrapping_add(1),
             }),
             changed: Condvar::new(),
@@ -203,13 +219,11 @@ impl Store {
     }
 
     pub fn noted(&self, name: &str) -> Result<Option<Vec<u8>>> {
-        let pending = lock(&self.inner.pending);
-        for batch in [Some(&pending.active), pending.sealing.as_deref()].into_iter().flatten() {
-            if let Some(value) = batch.noted(name) {
-                return Ok((!value.is_empty()).then(|| value.to_vec()));
-            }
+        let waiting = self.inner.batches(|mut batches| batches.find_map(|b| b.noted(name).map(<[u8]>::to_vec)));
+        match waiting {
+            Some(value) => Ok((!value.is_empty()).then_some(value)),
+            None => self.inner.engine.get(Table::Meta, &note_key(name)),
         }
-        self.inner.engine.get(Table::Meta, &note_key(name))
     }
 
     /// The value as a crash would leave it: what lies in packs.
@@ -305,7 +319,13 @@ impl Store {
         while pending.sealing.is_some() && self.poisoned().is_none() {
             pending = self.inner.wait(pending);
         }
+        // It is done, but has the store in its hands until it ends: whoever gives the store up must be able to open it
+        // again.
+        let sealer = pending.sealer.take();
         drop(pending);
+        if let Some(sealer) = sealer {
+            let _ = sealer.join();
+        }
         self.inner.writable()
     }
 
@@ -349,7 +369,8 @@ impl Store {
         let work = move || inner.seal_batch(&batch, old);
         if self.inner.options.background {
             let spawned = std::thread::Builder::new().name("seal".into()).spawn(work);
-            spawned.map_err(|e| self.inner.poison(Error::disk("starting the sealing thread")(e)))?;
+            let sealer = spawned.map_err(|e| self.inner.poison(Error::disk("starting the sealing thread")(e)))?;
+            lock(&self.inner.pending).sealer = Some(sealer);
             Ok(())
         } else {
             work();
@@ -372,82 +393,29 @@ impl Store {
     }
 
     /// A large body, to be read from any offset.
-    pub fn open_blob(&self, digest: &herodotus_base::Sha256) -> Result<BlobReader> {
+    pub fn open_blob(&self, digest: &Sha256) -> Result<BlobReader> {
         BlobReader::open(&*self.inner.disk, digest)
+    }
+
+    /// A large body from an offset on. What stands before it is not read, but for the rest of its chunk.
+    pub fn open_blob_at(&self, digest: &Sha256, offset: u64) -> Result<BlobReader> {
+        let mut reader = self.open_blob(digest)?;
+        reader.seek_to(offset);
+        Ok(reader)
     }
 
     /// Reads a capture, whole and checked. `None`: it is not here, or was removed.
     pub fn read(&self, id: &EntryKey) -> Result<Option<Capture>> {
-        let key = id.encode();
-        {
-            let pending = lock(&self.inner.pending);
-            for batch in [Some(&pending.active), pending.sealing.as_deref()].into_iter().flatten() {
-                match (batch.state(&key), batch.capture(&key)) {
-                    (Some(true), _) => return Ok(None),
-                    (_, Some(capture)) => return Ok(Some(Capture::clone(capture))),
-                    _ => {}
-                }
-            }
+        match self.inner.waiting(id) {
+            Some(Waiting::Removed) => Ok(None),
+            Some(Waiting::Stored(capture)) => Ok(Some(Capture::clone(&capture))),
+            None => self.inner.at_place(id, |place| self.inner.reader.capture(id, place)),
         }
-        let mut before = None;
-        loop {
-            let Some(entry) = self.inner.reader.entry(id)?.filter(|e| !e.removed) else { return Ok(None) };
-            let Some(place) = entry.place else { return Ok(None) };
-            match self.inner.reader.capture(id, place) {
-                // A compaction may have moved it between the two look-ups.
-                Err(Error::Damaged(_)) if before != Some(place) => before = Some(place),
-                other => return other.map(Some),
-            }
-        }
-    }
-
-    /// Entries with `from <= key < to` (SURT keys), by key and time, or backwards. Removed ones are left out.
-    pub fn scan(&self, from: &str, to: &str, backwards: bool) -> Scan<'_> {
-        self.scan_raw(from.as_bytes().to_vec(), to.as_bytes().to_vec(), backwards)
-    }
-
-    /// All entries.
-    pub fn scan_all(&self) -> Scan<'_> {
-        self.scan_raw(Vec::new(), vec![0xff; 4], false)
-    }
-
-    /// All versions of one key, oldest first, or newest first.
-    pub fn versions(&self, key: &str, backwards: bool) -> Scan<'_> {
-        let (from, to) = EntryKey::range_of(key);
-        self.scan_raw(from, to, backwards)
-    }
-
-    /// Versions of a key up to a time, newest first.
-    pub fn versions_until(&self, key: &str, time: Timestamp) -> Scan<'_> {
-        let (from, _) = EntryKey::range_of(key);
-        let mut to = EntryKey::up_to(key, time);
-        to.extend_from_slice(&[0xff; 9]);
-        self.scan_raw(from, to, true)
-    }
-
-    /// Versions of a key after a time, oldest first.
-    pub fn versions_after(&self, key: &str, time: Timestamp) -> Scan<'_> {
-        let (_, to) = EntryKey::range_of(key);
-        let mut from = EntryKey::up_to(key, time);
-        from.extend_from_slice(&[0xff; 9]);
-        self.scan_raw(from, to, false)
-    }
-
-    /// The newest capture of a key that is not newer than a time, without looking at the others.
-    pub fn newest_not_after(&self, key: &str, time: Timestamp) -> Result<Option<Entry>> {
-        self.versions_until(key, time).find(|e| e.as_ref().map_or(true, Entry::is_capture)).transpose()
-    }
-
-    /// The oldest capture of a key that is newer than a time.
-    pub fn oldest_after(&self, key: &str, time: Timestamp) -> Result<Option<Entry>> {
-        self.versions_after(key, time).find(|e| e.as_ref().map_or(true, Entry::is_capture)).transpose()
     }
 
     /// How many captures of a key there are, without looking at them.
     pub fn count(&self, key: &str) -> Result<u64> {
-        let pending = lock(&self.inner.pending);
-        let batches = [Some(&pending.active), pending.sealing.as_deref()];
-        let waiting: i64 = batches.into_iter().flatten().map(|b| b.count(key)).sum();
+        let waiting: i64 = self.inner.batches(|batches| batches.map(|b| b.count(key)).sum());
         Ok(count_of(self.inner.engine.get(Table::Urls, key.as_bytes())?).saturating_add_signed(waiting))
     }
 
@@ -455,28 +423,41 @@ impl Store {
     pub fn totals(&self) -> Result<Totals> {
         directory::totals(&*self.inner.engine)
     }
-
-    fn scan_raw(&self, from: Vec<u8>, to: Vec<u8>, backwards: bool) -> Scan<'_> {
-        // The batches first, then the index: an entry on its way may be seen twice, and then counts once.
-        let (waiting, removed) = {
-            let pending = lock(&self.inner.pending);
-            let batches = [Some(&pending.active), pending.sealing.as_deref()];
-            let mut waiting = std::collections::BTreeMap::new();
-            let mut removed = std::collections::HashSet::new();
-            for batch in batches.into_iter().flatten() {
-                batch.collect(&from, &to, &mut waiting, &mut removed);
-            }
-            (waiting, removed)
-        };
-        let waiting: Vec<_> = waiting.into_iter().collect();
-        let waiting: Box<dyn Iterator<Item = _> + Send> =
-            if backwards { Box::new(waiting.into_iter().rev()) } else { Box::new(waiting.into_iter()) };
-        let stored = self.inner.engine.range(Table::Captures, &from, &to, backwards);
-        Scan { stored: stored.peekable(), waiting: waiting.peekable(), removed, backwards }
-    }
 }
 
 impl Inner {
+    /// Looks at what waits in memory, the newest first.
+    pub(crate) fn batches<T>(&self, look: impl FnOnce(Batches<'_>) -> T) -> T {
+        let pending = lock(&self.pending);
+        look([Some(&pending.active), pending.sealing.as_deref()].into_iter().flatten())
+    }
+
+    /// What waits in memory of this capture. It must be asked before the index: what leaves memory is there already.
+    pub(crate) fn waiting(&self, id: &EntryKey) -> Option<Waiting> {
+        let key = id.encode();
+        self.batches(|mut batches| {
+            batches.find_map(|batch| match (batch.state(&key), batch.capture(&key)) {
+                (Some(true), _) => Some(Waiting::Removed),
+                (_, Some(capture)) => Some(Waiting::Stored(capture.clone())),
+                _ => None,
+            })
+        })
+    }
+
+    /// Reads a capture that lies in a pack. `None`: it does not, or was removed.
+    pub(crate) fn at_place<T>(&self, id: &EntryKey, read: impl Fn(Place) -> Result<T>) -> Result<Option<T>> {
+        let mut before = None;
+        loop {
+            let Some(entry) = self.reader.entry(id)?.filter(|e| !e.removed) else { return Ok(None) };
+            let Some(place) = entry.place else { return Ok(None) };
+            match read(place) {
+                // A compaction may have moved it between the two look-ups.
+                Err(Error::Damaged(_)) if before != Some(place) => before = Some(place),
+                other => return other.map(Some),
+            }
+        }
+    }
+
     pub(crate) fn writable(&self) -> Result<()> {
         self.poison.get().map_or(Ok(()), |why| Err(Error::Poisoned(why.clone())))
     }

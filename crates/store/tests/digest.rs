@@ -72,3 +72,18 @@ fn a_chunk_of_a_large_body_that_fails_its_digest_is_never_given_out() {
     assert!(given.is_empty() && error.contains("fails its digest"), "{error}");
     assert_damaged(&store, &bad, dir.path());
 }
+
+#[test]
+fn an_entity_whose_body_fails_its_digest_is_never_given_out() {
+    let dir = tempfile::tempdir().unwrap();
+    let bad = picture("https://example.org/a.png", 1, 7);
+    let (store, _) = Store::open(dir.path()).unwrap();
+    store.append(bad.clone()).unwrap();
+    store.close().unwrap();
+    forge(&only_file(&dir.path().join("packs")), &noise(7, 3000));
+    let (store, _) = Store::open(dir.path()).unwrap();
+    for _ in 0..2 {
+        let error = store.entity(&bad.id()).unwrap_err().to_string();
+        assert!(error.contains("fails its digest"), "{error}");
+    }
+}

@@ -196,10 +196,10 @@ fn round_trip(store: &Store, warc: &Path, dir: &Path) -> Result<u64> {
     let mut same = 0;
     for entry in store.scan_all() {
         let entry = entry?;
-        let here = super::resolved(store, &entry)?;
+        let here = store.read_resolved(&entry.id)?.with_context(|| format!("{} is gone", entry.url))?;
         let there = second.newest_not_after(&key_of(&entry.url), entry.id.time)?;
         let there = there.with_context(|| format!("{} of {} did not come back", entry.url, entry.id.time))?;
-        let there = super::resolved(&second, &there)?;
+        let there = second.read_resolved(&there.id)?.with_context(|| format!("{} is gone", entry.url))?;
         ensure!(
             here.main.head == there.main.head && here.main.body == there.main.body && here.time == there.time,
             "{} of {} came back different",

@@ -1,14 +1,13 @@
 //! `diff`: what changed.
 
-use super::{end_time, full_url, not_found, resolved, version_at};
+use super::{end_time, full_url, gone, not_found, version_at};
 use crate::Session;
 use crate::show::{is_closed_pipe, json_line};
 use anyhow::{Result, bail};
 use clap::Args;
 use herodotus_base::Timestamp;
-use herodotus_page::{ResponseHead, readable_lines, title};
-use herodotus_store::coding::plain_body;
-use herodotus_store::{Body, Entry, Store, key_of};
+use herodotus_page::{readable_lines, title};
+use herodotus_store::{EntityBody, Entry, Store, key_of};
 use serde_json::json;
 use similar::{ChangeTag, TextDiff};
 use std::io::{IsTerminal, Write};
@@ -118,20 +117,17 @@ fn before_that_differs(store: &Store, url: &str, newer: &Entry) -> Result<Option
 
 /// A version as lines that a person would read.
 fn lines(store: &Store, entry: &Entry) -> Result<Vec<String>> {
-    let capture = resolved(store, entry)?;
-    let Body::Bytes(bytes, _) = &capture.main.body else {
+    let entity = store.entity_in_passing(&entry.id)?.ok_or_else(|| gone(entry))?;
+    let EntityBody::Bytes(body) = &entity.body else {
         bail!("{} of {} is too large to compare ({} bytes)", entry.url, entry.id.time, entry.len);
     };
-    let head = ResponseHead::parse(&capture.main.head);
-    let content_type = head.and_then(|h| h.header("content-type").map(|v| v.into_owned()));
-    let content_type = content_type.or_else(|| capture.media());
-    let body = plain_body(&capture.main.head, bytes);
+    let content_type = entity.content_type.as_deref();
     let mut lines = Vec::new();
     if entry.media.contains("html")
-        && let Some(title) = title(&herodotus_page::decode_text(&body, content_type.as_deref()))
+        && let Some(title) = title(&herodotus_page::decode_text(body, content_type))
     {
         lines.push(format!("title: {title}"));
     }
-    lines.extend(readable_lines(&body, content_type.as_deref()));
+    lines.extend(readable_lines(body, content_type));
     Ok(lines)
 }

@@ -1,11 +1,12 @@
 //! `get`: a page as it was.
 
-use super::{end_time, not_found, resolved, version_at};
+use super::{end_time, gone, not_found, version_at};
 use crate::Session;
 use crate::show::{entry_json, json_line};
 use anyhow::{Context, Result};
 use clap::Args;
 use herodotus_base::Timestamp;
+use herodotus_store::EntityBody;
 use serde_json::json;
 use std::io::Write;
 use std::process::ExitCode;
@@ -42,7 +43,7 @@ impl Get {
         if self.at.is_some_and(|at| entry.id.time > at) {
             eprintln!("herodotus: the first version is of {}, later than asked", entry.id.time);
         }
-        let capture = resolved(&store, &entry)?;
+        let capture = store.read_resolved(&entry.id)?.ok_or_else(|| gone(&entry))?;
         if session.json {
             let mut value = entry_json(&entry);
             let digests = capture.main.body.digests();
@@ -67,13 +68,16 @@ impl Get {
         if self.headers || self.request {
             out.write_all(&record.head)?;
         }
-        match (&record.body, self.decoded) {
-            (herodotus_store::Body::Bytes(bytes, _), true) => {
-                out.write_all(&herodotus_store::coding::plain_body(&record.head, bytes))?;
+        if self.decoded && !self.request {
+            let entity = store.entity_in_passing(&entry.id)?.ok_or_else(|| gone(&entry))?;
+            match &entity.body {
+                EntityBody::Bytes(bytes) => out.write_all(bytes)?,
+                EntityBody::Blob(body) => {
+                    std::io::copy(&mut body.open()?, &mut out)?;
+                }
             }
-            (body, _) => {
-                std::io::copy(&mut store.open_body(body)?, &mut out)?;
-            }
+        } else {
+            std::io::copy(&mut store.open_body(&record.body)?, &mut out)?;
         }
         out.flush()?;
         store.close()?;

@@ -11,12 +11,13 @@ pub(crate) mod get;
 pub(crate) mod import;
 pub(crate) mod list;
 pub(crate) mod remove;
+pub(crate) mod serve;
 pub(crate) mod stats;
 pub(crate) mod verify;
 
 use anyhow::Result;
 use herodotus_base::Timestamp;
-use herodotus_store::{Entry, Kind, Store, key_of};
+use herodotus_store::{Entry, Store, key_of};
 
 /// A time for `clap`.
 fn time(text: &str) -> Result<Timestamp, String> {
@@ -67,21 +68,9 @@ fn herodotus_host(url: &str) -> &str {
     rest.split(['/', '?', '#']).next().unwrap_or(rest)
 }
 
-/// Reads a capture with the payload it stands for: a revisit's is that of its original.
-fn resolved(store: &Store, entry: &Entry) -> Result<herodotus_store::Capture> {
-    let gone = || anyhow::anyhow!("{} of {} is no longer here", entry.url, entry.id.time);
-    let mut capture = store.read(&entry.id)?.ok_or_else(gone)?;
-    if capture.main.kind == Kind::Revisit
-        && let Some(original) = store.original_of(&capture)?
-        && let Some(original) = store.read(&original.id)?
-    {
-        // A 304 is the head of an empty answer, not of this payload.
-        if capture.main.head.is_empty() || capture.status() == Some(304) {
-            capture.main.head = original.main.head;
-        }
-        capture.main.body = original.main.body;
-    }
-    Ok(capture)
+/// What to say when a capture was removed between two looks.
+fn gone(entry: &Entry) -> anyhow::Error {
+    anyhow::anyhow!("{} of {} is no longer here", entry.url, entry.id.time)
 }
 
 #[cfg(test)]

@@ -4,7 +4,9 @@ mod assemble;
 mod export;
 mod header;
 mod import;
+mod record;
 mod revisit;
 
 pub use export::{ExportReport, Format, Selection, export};
 pub use import::{ImportOptions, ImportProgress, ImportReport, import};
+pub use record::WarcRecords;

@@ -89,9 +89,22 @@ fn inflate(stream: &[u8]) -> Option<(Vec<u8>, usize)> {
 
 /// Decodes for a reader; tolerates what browsers tolerate (a missing or wrong trailer).
 pub(super) fn decode(body: &[u8]) -> Option<Vec<u8>> {
-    let deflate = &body[header_len(body)?..];
+    inflate_for_reader(&body[header_len(body)?..], false)
+}
+
+/// `deflate` means zlib's format, and some servers send the bare stream: browsers take both.
+pub(super) fn decode_deflate(body: &[u8]) -> Option<Vec<u8>> {
+    inflate_for_reader(body, is_zlib(body))
+}
+
+/// Whether these bytes begin as zlib's format does (RFC 1950).
+pub(super) fn is_zlib(body: &[u8]) -> bool {
+    matches!(body, [method, flags, ..] if method & 0x0f == 8 && (u16::from(*method) << 8 | u16::from(*flags)) % 31 == 0)
+}
+
+fn inflate_for_reader(deflate: &[u8], zlib: bool) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(deflate.len().saturating_mul(4).min(UNFOLDED_BYTES_MAX));
-    let mut inflate = flate2::Decompress::new(false);
+    let mut inflate = flate2::Decompress::new(zlib);
     loop {
         let (before_in, before_out) = (inflate.total_in(), out.len());
         if out.len() == out.capacity() {
@@ -100,13 +113,13 @@ pub(super) fn decode(body: &[u8]) -> Option<Vec<u8>> {
         }
         let rest = deflate.get(before_in as usize..)?;
         match inflate.decompress_vec(rest, &mut out, flate2::FlushDecompress::None) {
-            Ok(flate2::Status::StreamEnd) => return Some(out),
+            Ok(flate2::Status::StreamEnd) => break,
             Ok(_) if inflate.total_in() == before_in && out.len() == before_out => break,
             Ok(_) => {}
             Err(_) => break,
         }
     }
-    (!out.is_empty()).then_some(out)
+    (!out.is_empty() && out.len() <= UNFOLDED_BYTES_MAX).then_some(out)
 }
 
 fn trailer(inner: &[u8]) -> [u8; 8] {

@@ -6,9 +6,17 @@
 //! coding is tried how is in docs/decisions/0004-coded-bodies.md, with figures.
 
 mod brotli_fold;
+mod dechunk;
 mod gzip;
+mod plain;
+mod stream;
 mod zlib;
 mod zstd_plain;
+
+pub(crate) use plain::Codings;
+pub use plain::{Plain, plain_body};
+pub(crate) use stream::CodedBlob;
+pub use stream::Content;
 
 use crate::limits::UNFOLDED_BYTES_MAX;
 use crate::wire::{Cursor, Put};
@@ -81,25 +89,15 @@ pub(crate) fn fold(recipe: &[u8], inner: &[u8]) -> Option<Vec<u8>> {
     out
 }
 
-/// What a reader sees of a body: its transfer and content codings taken off, as far as we know them.
-pub fn plain_body(head: &[u8], body: &[u8]) -> Vec<u8> {
-    let Some(head) = ResponseHead::parse(head) else { return body.to_vec() };
-    let mut inner = if head.is_chunked() { dechunk(body).map(|(entity, _)| entity) } else { None };
-    let mut codings = head.content_encodings();
-    while let Some(coding) = codings.pop() {
-        let folded = inner.as_deref().unwrap_or(body);
-        let unfolded = match coding.as_str() {
-            "gzip" | "x-gzip" => gzip::decode(folded),
-            "br" => brotli_fold::decode(folded),
-            "zstd" => zstd_plain::decode(folded),
-            _ => None,
-        };
-        match unfolded {
-            Some(entity) => inner = Some(entity),
-            None => break,
-        }
+/// The codes of a recipe's layers, from the outside in.
+fn layer_codes(recipe: &[u8]) -> Option<Vec<u8>> {
+    let mut c = Cursor::new(recipe);
+    let mut codes = Vec::new();
+    while !c.is_empty() {
+        codes.push(c.u8()?);
+        c.bytes()?;
     }
-    inner.unwrap_or_else(|| body.to_vec())
+    Some(codes)
 }
 
 #[cfg(test)]

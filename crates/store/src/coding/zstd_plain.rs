@@ -3,15 +3,19 @@
 //! (docs/decisions/0004-coded-bodies.md).
 
 use crate::limits::UNFOLDED_BYTES_MAX;
-use std::io::Read;
+use std::io::{self, BufRead, Read};
 
 /// The largest window that a server may ask browsers for (RFC 8878 recommends 8 MiB).
 const WINDOW_LOG_MAX: u32 = 23;
 
 pub(super) fn decode(body: &[u8]) -> Option<Vec<u8>> {
-    let mut reader = zstd::stream::read::Decoder::with_buffer(body).ok()?;
-    reader.window_log_max(WINDOW_LOG_MAX).ok()?;
     let mut out = Vec::with_capacity(body.len() * 4);
-    reader.take(UNFOLDED_BYTES_MAX as u64 + 1).read_to_end(&mut out).ok()?;
+    decoder(body).ok()?.take(UNFOLDED_BYTES_MAX as u64 + 1).read_to_end(&mut out).ok()?;
     (!out.is_empty() && out.len() <= UNFOLDED_BYTES_MAX).then_some(out)
+}
+
+pub(super) fn decoder<'a>(body: impl BufRead + Send + 'a) -> io::Result<Box<dyn Read + Send + 'a>> {
+    let mut decoder = zstd::stream::read::Decoder::with_buffer(body)?;
+    decoder.window_log_max(WINDOW_LOG_MAX)?;
+    Ok(Box::new(decoder))
 }

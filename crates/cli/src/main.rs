@@ -34,6 +34,8 @@ struct Cli {
 const EXAMPLES: &str = "\
 Examples:
   herodotus demo                                   see it work, with nothing but this program
+  herodotus node                                   the archive in your browser: search, replay, crawl
+  herodotus serve crawl.wacz                       look at a file, and nothing else
   herodotus crawl https://example.org              archive a site; again: only what changed
   herodotus import crawl.warc.gz more.wacz         bring files in
   herodotus list https://example.org/              every version of a page
@@ -45,6 +47,10 @@ Examples:
 enum Command {
     /// Show what Herodotus does, on a small web of its own
     Demo(commands::demo::Demo),
+    /// Run an archive: its pages, replay, and crawls started from a page
+    Node(commands::serve::Node),
+    /// Look at an archive, or at WARC and WACZ files, in a browser
+    Serve(commands::serve::Serve),
     /// Archive sites, and go on where a crawl was left
     Crawl(Box<commands::crawl::Crawl>),
     /// List crawls, and what they know
@@ -81,6 +87,8 @@ fn main() -> ExitCode {
     let session = Session { data: cli.data, json: cli.json };
     let result = match cli.command {
         Command::Demo(c) => c.run(&session),
+        Command::Node(c) => c.run(&session),
+        Command::Serve(c) => c.run(&session),
         Command::Crawl(c) => c.run(&session),
         Command::Crawls(c) => c.run(&session),
         Command::Import(c) => c.run(&session),

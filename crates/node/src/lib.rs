@@ -1,5 +1,11 @@
 //! Wiring: drives the pure machines with real time, network and disk.
 //!
-//! [`crawl`] runs a frontier against the web, and keeps what comes back in the store.
+//! [`crawl`] runs a frontier against the web, and keeps what comes back in the store. [`Keeper`] runs many of them for
+//! people who start them from a page. [`Indexer`] keeps titles findable.
 
 pub mod crawl;
+mod indexer;
+mod keeper;
+
+pub use indexer::Indexer;
+pub use keeper::Keeper;

@@ -66,8 +66,8 @@ pub(super) fn open_table(data: &Path, name: &str) -> Result<DiskTable> {
     DiskTable::open(&dir).map_err(Error::disk(format!("opening the crawl's state in {}", dir.display())))
 }
 
-/// Every crawl in the archive, by name. Needs the archive to itself, as a crawl does.
-pub fn list(data: &Path) -> Result<Vec<Listed>> {
+/// The names of all crawls in the archive.
+pub fn names(data: &Path) -> Result<Vec<String>> {
     let folder = data.join(FOLDER);
     let entries = match fs::read_dir(&folder) {
         Ok(entries) => entries,
@@ -75,9 +75,15 @@ pub fn list(data: &Path) -> Result<Vec<Listed>> {
         Err(e) => return Err(Error::disk(format!("reading {}", folder.display()))(e)),
     };
     let mut names: Vec<String> = entries.flatten().filter_map(|e| e.file_name().into_string().ok()).collect();
+    names.retain(|name| dir_of(data, name).is_ok());
     names.sort_unstable();
+    Ok(names)
+}
+
+/// Every crawl in the archive, by name. Needs the archive to itself, as a crawl does.
+pub fn list(data: &Path) -> Result<Vec<Listed>> {
     let mut crawls = Vec::new();
-    for name in names {
+    for name in names(data)? {
         let Some(definition) = load(data, &name)? else { continue };
         let frontier = peek(data, &name, &definition)?;
         crawls.push(Listed {

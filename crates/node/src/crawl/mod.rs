@@ -23,7 +23,7 @@ mod visit;
 pub use definition::{Definition, FetchSettings};
 pub use engine::{Crawl, Stop};
 pub use event::{Event, Summary};
-pub use folder::{Listed, list, load, name_for, peek};
+pub use folder::{Listed, list, load, name_for, names, peek};
 pub use table::DiskTable;
 
 /// Requests in flight at once, over all hosts, unless told otherwise: enough to keep a home line busy with polite hosts.

@@ -1,0 +1,207 @@
+//! `node` and `serve`: the archive in a browser.
+
+use crate::Session;
+use crate::show::{count, json_line, plural};
+use anyhow::{Context, Result, bail, ensure};
+use clap::Args;
+use herodotus_node::crawl::Definition;
+use herodotus_node::{Indexer, Keeper};
+use herodotus_store::Store;
+use herodotus_store::archive::{ImportOptions, import};
+use herodotus_web::{Bound, Crawls, Hosts, Options, Site, Token};
+use ipnet::IpNet;
+use serde_json::json;
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long crawls may take to stop.
+const STOP_PATIENCE: Duration = Duration::from_secs(20);
+
+/// Run an archive: its pages, replay, and crawls that are started from a page.
+///
+/// Open the address it prints. Only this machine can reach it, unless --listen says otherwise.
+#[derive(Debug, Args)]
+pub(crate) struct Node {
+    #[command(flatten)]
+    face: Face,
+
+    /// Mail address or URL that a server's owner can write to, told to every site that is crawled
+    #[arg(long, value_name = "CONTACT", env = "HERODOTUS_CONTACT")]
+    contact: Option<String>,
+
+    /// Networks that crawls may ask although they are not public, such as 192.168.0.0/16
+    #[arg(long, value_name = "NET")]
+    allow_private: Vec<IpNet>,
+
+    /// Dial hosts that match a pattern elsewhere: *.example=127.0.0.1:8080
+    #[arg(long, value_name = "PATTERN=ADDRESS")]
+    connect_to: Vec<String>,
+}
+
+/// Look at an archive in a browser, without changing it.
+///
+/// With files (WARC, WACZ, ARC), those are shown instead: they are brought into a temporary archive first, which is gone
+/// at the end.
+#[derive(Debug, Args)]
+pub(crate) struct Serve {
+    /// Files to look at, instead of the archive
+    #[arg(value_name = "FILE")]
+    files: Vec<PathBuf>,
+
+    #[command(flatten)]
+    face: Face,
+}
+
+/// Where the pages are.
+#[derive(Debug, Args)]
+struct Face {
+    /// Address and port of the pages
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8400")]
+    listen: SocketAddr,
+
+    /// Address and port of archived content, which must be another [default: the port after the pages']
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    replay_listen: Option<SocketAddr>,
+
+    /// How browsers elsewhere reach the pages, through a proxy of yours: https://archive.example.org
+    #[arg(long, value_name = "URL")]
+    url: Option<String>,
+
+    /// The same for archived content; with `*.`, every archived site gets a name of its own: https://*.replay.example.org
+    #[arg(long, value_name = "URL")]
+    replay_url: Option<String>,
+}
+
+impl Node {
+    pub(crate) fn run(self, session: &Session) -> Result<ExitCode> {
+        let data = session.data_dir()?;
+        let store = session.open()?;
+        let base = Definition {
+            contact: self.contact,
+            allow_private: self.allow_private,
+            connect_to: self.connect_to,
+            ..Definition::default()
+        };
+        self.face.run(session, &data, store, Some(base))
+    }
+}
+
+impl Serve {
+    pub(crate) fn run(self, session: &Session) -> Result<ExitCode> {
+        if self.files.is_empty() {
+            let data = session.data_dir()?;
+            let store = session.open_existing()?;
+            return self.face.run(session, &data, store, None);
+        }
+        let folder = tempfile::tempdir().context("making a temporary archive")?;
+        let (store, _) = Store::open(folder.path())?;
+        for file in &self.files {
+            eprintln!("herodotus: reading {}", file.display());
+            let report = import(&store, file, &ImportOptions::default(), |_| {})
+                .with_context(|| format!("reading {}", file.display()))?;
+            eprintln!("herodotus: {} from {}", plural(report.records_total(), "record", "records"), file.display());
+        }
+        self.face.run(session, folder.path(), store, None)
+    }
+}
+
+impl Face {
+    fn run(self, session: &Session, data: &Path, store: Store, crawls: Option<Definition>) -> Result<ExitCode> {
+        for url in [&self.url, &self.replay_url].into_iter().flatten() {
+            ensure!(
+                url.starts_with("http://") || url.starts_with("https://"),
+                "`{url}` is no address for a browser: write it as https://archive.example.org"
+            );
+        }
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("starting threads")?;
+        runtime.block_on(self.serve(session, data, &store, crawls))?;
+        runtime.shutdown_background();
+        store.close().context("closing the archive")?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    async fn serve(&self, session: &Session, data: &Path, store: &Store, crawls: Option<Definition>) -> Result<()> {
+        let bound = self.bind().await?;
+        let (ui, replay) = (bound.ui_address()?, bound.replay_address()?);
+        let hosts = Hosts {
+            ui_port: ui.port(),
+            replay_port: replay.port(),
+            ui_url: self.url.clone(),
+            replay_url: self.replay_url.clone(),
+        };
+        let token = Token::of(data).with_context(|| format!("writing the token into {}", data.display()))?;
+        let keeper = crawls.map(|base| Keeper::new(data, store.clone(), base));
+        let indexer = Indexer::start(data, store)?;
+        let running = keeper.clone().map(|keeper| Arc::new(keeper) as Arc<dyn Crawls>);
+        let site = Site::new(store.clone(), data, running, indexer.catalogue(), hosts, token);
+        self.announce(session, data, store, ui, replay)?;
+        bound.serve(site, stop_signal()).await;
+        if let Some(keeper) = keeper {
+            keeper.stop_all(STOP_PATIENCE).await;
+        }
+        indexer.stop();
+        Ok(())
+    }
+
+    async fn bind(&self) -> Result<Bound> {
+        let mut replay = self.listen;
+        replay.set_port(if self.listen.port() == 0 { 0 } else { self.listen.port().wrapping_add(1).max(1) });
+        let options = Options { ui: self.listen, replay: self.replay_listen.unwrap_or(replay) };
+        if options.ui == options.replay && options.ui.port() != 0 {
+            bail!("archived content needs an address of its own: name another with --replay-listen");
+        }
+        Bound::bind(&options).await.with_context(|| {
+            format!(
+                "listening on {} and {}: another program may have them (choose others with --listen)",
+                options.ui, options.replay
+            )
+        })
+    }
+
+    fn announce(
+        &self,
+        session: &Session,
+        data: &Path,
+        store: &Store,
+        ui: SocketAddr,
+        replay: SocketAddr,
+    ) -> Result<()> {
+        let address = |at: SocketAddr| match at.ip() {
+            ip if ip.is_loopback() => format!("http://herodotus.localhost:{}", at.port()),
+            IpAddr::V4(ip) if ip.is_unspecified() => format!("http://127.0.0.1:{}", at.port()),
+            IpAddr::V6(ip) if ip.is_unspecified() => format!("http://[::1]:{}", at.port()),
+            _ => format!("http://{at}"),
+        };
+        let totals = store.totals()?;
+        let (pages, content) = (self.url.clone().unwrap_or_else(|| address(ui)), address(replay));
+        if session.json {
+            return json_line(&json!({
+                "event": "listening", "pages": pages, "replay": content, "ui_address": ui, "replay_address": replay, "data": data, "captures": totals.captures,
+            }));
+        }
+        println!("{} captures of {} URLs in {}", count(totals.captures), count(totals.urls), data.display());
+        println!("Open {pages}  (Ctrl-C stops)");
+        if ui.ip().is_loopback() {
+            println!("     or http://{ui} where your browser does not know that name");
+        }
+        if !ui.ip().is_loopback() {
+            println!("Others can reach this. To start a crawl they need the token in {}", data.join("token").display());
+        }
+        Ok(())
+    }
+}
+
+/// Ready when the first Ctrl-C or termination comes.
+async fn stop_signal() {
+    let Ok(mut terminate) = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        _ = terminate.recv() => {}
+    }
+    eprintln!("herodotus: stopping");
+}

@@ -1,0 +1,57 @@
+//! Keeps the catalogue of titles in step with the archive, in a thread of its own that nobody waits for.
+
+use herodotus_catalogue::{Catalogue, Error};
+use herodotus_store::Store;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Folder of the catalogue in an archive.
+const FOLDER: &str = "catalogue";
+/// Captures in one go, between looks at whether to stop.
+const STEP_CAPTURES: usize = 256;
+/// Between looks at whether the archive has grown.
+const PAUSE: Duration = Duration::from_secs(1);
+/// After something went wrong: the disk may have room again by then.
+const PAUSE_AFTER_TROUBLE: Duration = Duration::from_secs(60);
+
+#[derive(Debug)]
+pub struct Indexer {
+    catalogue: Arc<Catalogue>,
+    stop: Arc<AtomicBool>,
+    thread: JoinHandle<()>,
+}
+
+impl Indexer {
+    pub fn start(data: &Path, store: &Store) -> Result<Self, Error> {
+        let catalogue = Arc::new(Catalogue::open(&data.join(FOLDER))?);
+        let stop = Arc::new(AtomicBool::new(false));
+        let (ours, store, stopping) = (catalogue.clone(), store.clone(), stop.clone());
+        let thread = std::thread::spawn(move || {
+            while !stopping.load(Ordering::Relaxed) {
+                match ours.catch_up(&store, STEP_CAPTURES, &stopping) {
+                    Ok(step) if step.behind => {}
+                    Ok(_) => std::thread::park_timeout(PAUSE),
+                    Err(error) => {
+                        eprintln!("herodotus: {error}");
+                        std::thread::park_timeout(PAUSE_AFTER_TROUBLE);
+                    }
+                }
+            }
+        });
+        Ok(Self { catalogue, stop, thread })
+    }
+
+    pub fn catalogue(&self) -> Arc<Catalogue> {
+        self.catalogue.clone()
+    }
+
+    /// Waits for the step that is going on.
+    pub fn stop(self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread.thread().unpark();
+        let _ = self.thread.join();
+    }
+}

@@ -1,0 +1,117 @@
+//! What the pages need of whoever runs crawls. The node implements it; an archive that is only looked at has none.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Runs crawls. Calls may touch the disk: they are made from threads that may block.
+pub trait Crawls: Send + Sync + std::fmt::Debug {
+    /// Every crawl, by name.
+    fn list(&self) -> Result<Vec<CrawlView>, Refused>;
+    fn get(&self, name: &str) -> Result<Option<CrawlView>, Refused>;
+    /// Begins a crawl, or goes on with one of that name; answers with its name.
+    fn start(&self, ask: CrawlAsk) -> Result<String, Refused>;
+    /// Asks a running crawl to stop gently. `false`: none of that name is running.
+    fn stop(&self, name: &str) -> Result<bool, Refused>;
+    /// Changes whenever something is news about any crawl: a page that watches waits for it.
+    fn changed(&self) -> tokio::sync::watch::Receiver<u64>;
+}
+
+/// Why something was not done, for the person who asked.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Refused(pub String);
+
+/// How far from its seeds a crawl goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ScopeName {
+    Page,
+    Prefix,
+    #[default]
+    Host,
+    Domain,
+    Any,
+}
+
+/// What a person asks for on the page.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct CrawlAsk {
+    /// Empty: the host of the first seed, or, of a crawl that is known, all it has.
+    pub name: String,
+    pub seeds: Vec<String>,
+    pub scope: ScopeName,
+    pub depth: Option<u16>,
+    /// Pages.
+    pub limit: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CrawlState {
+    Running,
+    Stopping,
+    /// Stopped with URLs left to visit.
+    Stopped,
+    Complete,
+    Failed,
+}
+
+/// A crawl, as a page shows it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CrawlView {
+    pub name: String,
+    pub state: CrawlState,
+    pub seeds: Vec<String>,
+    pub scope: ScopeName,
+    pub depth: Option<u16>,
+    pub limit: Option<u64>,
+    pub round: u32,
+    /// When the run that is going on, or the last one of this process, began (RFC 3339).
+    pub began: Option<String>,
+    pub seconds: u64,
+    /// URLs known, waiting, being fetched; hosts known.
+    pub urls: u64,
+    pub waiting: u64,
+    pub in_flight: u64,
+    pub hosts: u64,
+    /// Counts of the run, or of all runs where none was made by this process.
+    pub fetched: u64,
+    pub new: u64,
+    pub changed: u64,
+    pub unchanged: u64,
+    pub failed: u64,
+    pub bytes: u64,
+    pub statuses: BTreeMap<String, u64>,
+    pub media: BTreeMap<String, u64>,
+    /// By reason: how many, and one example.
+    pub failures: BTreeMap<String, (u64, String)>,
+    pub skipped: BTreeMap<String, (u64, String)>,
+    pub busiest: Vec<CrawlHost>,
+    /// Newest first, bounded.
+    pub events: Vec<CrawlEvent>,
+    /// Why it failed, if it did.
+    pub trouble: Option<String>,
+}
+
+/// A host of a crawl, over all its runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CrawlHost {
+    pub name: String,
+    pub fetched: u64,
+    pub failed: u64,
+    pub bytes: u64,
+}
+
+/// What became of one URL.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CrawlEvent {
+    /// RFC 3339.
+    pub time: String,
+    pub url: String,
+    /// `new`, `changed`, `unchanged`, `failed`, `skipped`.
+    pub what: String,
+    /// Status and media of a page; code and message of a failure; reason of a skip.
+    pub detail: String,
+    pub bytes: u64,
+}

@@ -1,0 +1,75 @@
+//! The web face's numbers, once, each with its reason.
+
+use std::time::Duration;
+
+/// Connections at once, over both listeners. A thousand readers fit with room; more than that is not an audience.
+pub const CONNECTIONS_MAX: usize = 2048;
+
+/// Heads beyond this are an attack. A hostile archived page can set as many cookies for our name as a browser keeps, some
+/// 740 KiB, and our own pages must still be had.
+pub const REQUEST_HEAD_BYTES_MAX: usize = 1024 * 1024;
+
+/// From the first byte of a request to the end of its head; also how long a connection may idle between requests.
+pub const REQUEST_HEAD_TIME: Duration = Duration::from_secs(30);
+
+/// A reader that takes no byte for this long is gone.
+pub const WRITE_STALL_TIME: Duration = Duration::from_secs(30);
+
+/// Request bodies are small forms.
+pub const REQUEST_BODY_BYTES_MAX: usize = 64 * 1024;
+
+/// Threads that read the archive. Most reads are warm and short; a cold disk is served well by this many at once.
+pub const READERS_MAX: usize = 32;
+
+/// Bytes of archived bodies in the hands of connections. A reader beyond that waits for the others.
+pub const BYTES_IN_FLIGHT_MAX: usize = 256 * 1024 * 1024;
+
+/// And so long at most.
+pub const WAIT_MAX: Duration = Duration::from_secs(20);
+
+/// Bytes of a page rewritten at a time: what one connection can hold up the others by.
+pub const REWRITE_STEP_BYTES: usize = 64 * 1024;
+
+/// Versions looked at for one that does not lead in circles.
+pub const VERSIONS_TRIED_MAX: usize = 64;
+
+/// Parameters of a CDX query of one kind (`filter`, `collapse`, fields). People write three; each costs time per line.
+pub const CDX_RULES_MAX: usize = 16;
+
+/// A filter is a word or a short regular expression; a long one only costs time.
+pub const CDX_FILTER_BYTES_MAX: usize = 1024;
+
+/// What a regular expression may be compiled to: enough for any that a person writes, and not for a bomb.
+pub const CDX_REGEX_BYTES_MAX: usize = 256 * 1024;
+
+/// Bytes of a CDX answer made at a time. The answer for a page of some hundred versions is one piece.
+pub const CDX_PIECE_BYTES: usize = 96 * 1024;
+
+/// Index entries looked at for one piece: some ten milliseconds, after which others have their turn, and we notice that
+/// whoever asked is gone.
+pub const CDX_PIECE_ENTRIES: usize = 16 * 1024;
+
+/// Lines that must be put in order before the first is known (`closest`, `limit` below zero). Others stream without end.
+pub const CDX_SORTED_MAX: usize = 10_000;
+
+/// And bytes of URLs among them: one URL may have 32 KiB.
+pub const CDX_SORTED_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// Originals that revisits of one answer are resolved with. Later ones stay unresolved.
+pub const CDX_ORIGINALS_MAX: usize = 10_000;
+
+/// Lines of a block, of which `pageSize` are a page: as in the Internet Archive's own indexes.
+pub const CDX_BLOCK_LINES: u64 = 3000;
+
+/// Blocks of a page unless asked otherwise; pywb's number.
+pub const CDX_PAGE_BLOCKS: u64 = 10;
+
+/// Mementos on one page of a TimeMap, and bytes. Whoever wants more follows the link to the next page.
+pub const TIMEMAP_MEMENTOS_MAX: usize = 5000;
+pub const TIMEMAP_BYTES_MAX: usize = 1024 * 1024;
+
+/// A WARC record up to this long is made in memory; a longer one is written by a thread of its own as its reader takes it.
+pub const WARC_IN_MEMORY_BYTES_MAX: u64 = 1024 * 1024;
+
+/// Such threads at once. They wait for their readers, so that they must not be those that everybody needs.
+pub const WARC_WRITERS_MAX: usize = 8;

@@ -1,0 +1,159 @@
+//! Bodies on their way to a reader, piece by piece: what is large is read and rewritten as the reader takes it, never before.
+
+use crate::limits::REWRITE_STEP_BYTES;
+use bytes::Bytes;
+use herodotus_page::rewrite::{CssRewriter, HtmlRewriter};
+use http_body::{Body, Frame, SizeHint};
+use std::future::Future;
+use std::io::{self, Read};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::task::JoinHandle;
+
+/// How a body is changed on its way.
+#[derive(Debug)]
+pub(super) enum Rewriter {
+    Html(Box<HtmlRewriter>),
+    Css(Box<CssRewriter>),
+}
+
+impl Rewriter {
+    pub(super) fn push(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
+        match self {
+            Self::Html(rewriter) => rewriter.push(bytes, out),
+            Self::Css(rewriter) => rewriter.push(bytes, out),
+        }
+    }
+
+    pub(super) fn finish(self, out: &mut Vec<u8>) {
+        match self {
+            Self::Html(rewriter) => rewriter.finish(out),
+            Self::Css(rewriter) => rewriter.finish(out),
+        }
+    }
+}
+
+/// A body that is made while it is sent.
+#[derive(Debug)]
+pub(super) struct Outgoing {
+    source: Source,
+    rewriter: Option<Rewriter>,
+    /// Given back when the reader has it all, or is gone.
+    _hold: OwnedSemaphorePermit,
+}
+
+enum Source {
+    Memory(Bytes),
+    File(FileState),
+    Done,
+}
+
+impl std::fmt::Debug for Source {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Source")
+    }
+}
+
+type Reading = (Box<dyn Read + Send>, u64, io::Result<Vec<u8>>);
+
+enum FileState {
+    /// The reader, and how many bytes are still to be taken from it.
+    Idle(Box<dyn Read + Send>, u64),
+    Busy(JoinHandle<Reading>),
+}
+
+impl Outgoing {
+    pub(super) fn memory(bytes: Bytes, rewriter: Option<Rewriter>, hold: OwnedSemaphorePermit) -> Self {
+        Self { source: Source::Memory(bytes), rewriter, _hold: hold }
+    }
+
+    /// At most `len` bytes of what the reader gives.
+    pub(super) fn file(
+        reader: Box<dyn Read + Send>,
+        len: u64,
+        rewriter: Option<Rewriter>,
+        hold: OwnedSemaphorePermit,
+    ) -> Self {
+        Self { source: Source::File(FileState::Idle(reader, len)), rewriter, _hold: hold }
+    }
+
+    /// The next piece as it is stored; `None` at the end.
+    fn poll_source(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Option<Bytes>>> {
+        loop {
+            match std::mem::replace(&mut self.source, Source::Done) {
+                Source::Done => return Poll::Ready(Ok(None)),
+                Source::Memory(mut bytes) => {
+                    if bytes.is_empty() {
+                        return Poll::Ready(Ok(None));
+                    }
+                    let step = if self.rewriter.is_some() { REWRITE_STEP_BYTES } else { bytes.len() };
+                    let piece = bytes.split_to(step.min(bytes.len()));
+                    self.source = Source::Memory(bytes);
+                    return Poll::Ready(Ok(Some(piece)));
+                }
+                Source::File(FileState::Idle(_, 0)) => return Poll::Ready(Ok(None)),
+                Source::File(FileState::Idle(reader, left)) => {
+                    self.source =
+                        Source::File(FileState::Busy(tokio::task::spawn_blocking(move || read_piece(reader, left))));
+                }
+                Source::File(FileState::Busy(mut work)) => {
+                    let Poll::Ready(done) = Pin::new(&mut work).poll(cx) else {
+                        self.source = Source::File(FileState::Busy(work));
+                        return Poll::Pending;
+                    };
+                    let (reader, left, piece) = done.map_err(io::Error::other)?;
+                    let piece = piece?;
+                    if piece.is_empty() {
+                        return Poll::Ready(Ok(None));
+                    }
+                    self.source = Source::File(FileState::Idle(reader, left));
+                    return Poll::Ready(Ok(Some(piece.into())));
+                }
+            }
+        }
+    }
+}
+
+/// Reads up to one step, in a thread that may block.
+fn read_piece(mut reader: Box<dyn Read + Send>, left: u64) -> Reading {
+    let mut piece = Vec::with_capacity(REWRITE_STEP_BYTES * 4);
+    let most = left.min(REWRITE_STEP_BYTES as u64 * 4);
+    let result = reader.by_ref().take(most).read_to_end(&mut piece);
+    let left = left - piece.len() as u64;
+    (reader, left, result.map(|_| piece))
+}
+
+impl Body for Outgoing {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        let this = self.get_mut();
+        loop {
+            let piece = match ready!(this.poll_source(cx)) {
+                Ok(piece) => piece,
+                Err(error) => return Poll::Ready(Some(Err(error))),
+            };
+            let Some(piece) = piece else {
+                let Some(rewriter) = this.rewriter.take() else { return Poll::Ready(None) };
+                let mut out = Vec::new();
+                rewriter.finish(&mut out);
+                return Poll::Ready((!out.is_empty()).then(|| Ok(Frame::data(out.into()))));
+            };
+            let Some(rewriter) = &mut this.rewriter else { return Poll::Ready(Some(Ok(Frame::data(piece)))) };
+            let mut out = Vec::with_capacity(piece.len() + piece.len() / 4);
+            rewriter.push(&piece, &mut out);
+            if !out.is_empty() {
+                return Poll::Ready(Some(Ok(Frame::data(out.into()))));
+            }
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match (&self.source, &self.rewriter) {
+            (Source::Memory(bytes), None) => SizeHint::with_exact(bytes.len() as u64),
+            _ => SizeHint::default(),
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! What went wrong, as a calm page that says what to do next. In the API and in replay the same troubles have other forms.
+
+use super::icons;
+use super::layout::{self, Shell};
+use crate::answer::Trouble;
+use axum::response::{IntoResponse, Response};
+use http::StatusCode;
+use http::header::{HeaderValue, RETRY_AFTER};
+use maud::{Markup, html};
+
+/// A [`Trouble`] that a person is told of.
+#[derive(Debug)]
+pub(crate) struct TroublePage(pub(crate) Trouble);
+
+impl From<Trouble> for TroublePage {
+    fn from(trouble: Trouble) -> Self {
+        Self(trouble)
+    }
+}
+
+impl IntoResponse for TroublePage {
+    fn into_response(self) -> Response {
+        let Self(trouble) = self;
+        let (title, next) = words(&trouble);
+        let mut response = page(trouble.status(), title, &trouble.sentence(), &next);
+        if matches!(trouble, Trouble::Busy) {
+            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("2"));
+        }
+        response
+    }
+}
+
+/// For every path that leads nowhere.
+pub(crate) fn no_such_page(path: &str) -> Response {
+    let shown: String = path.chars().take(200).collect();
+    let next = html! {
+        p { "Looking for an archived page? Type its address above, or go to the " a href="/" { "first page" } "." }
+    };
+    page(StatusCode::NOT_FOUND, "There is no such page", &format!("This archive has nothing at {shown}."), &next)
+}
+
+fn words(trouble: &Trouble) -> (&'static str, Markup) {
+    match trouble {
+        Trouble::Asked(_) => (
+            "That could not be understood",
+            html! { p { "Go " a href="/" { "back to the start" } ", or type an address above." } },
+        ),
+        Trouble::NotFound(_) => {
+            ("Not found", html! { p { "Type another address above, or go to the " a href="/" { "first page" } "." } })
+        }
+        Trouble::Forbidden(_) => (
+            "This needs leave",
+            html! {
+                p { "Whoever runs the archive finds its token in the file " code { "token" } " of its directory. Go back, and give it in the form." }
+            },
+        ),
+        Trouble::Busy => (
+            "Busy for a moment",
+            html! { p { "Many are reading at once. Nothing is wrong: " a href="" { "try again" } "." } },
+        ),
+        Trouble::Store(_) => (
+            "The archive could not be read",
+            html! {
+                p { "Nothing was changed. See what is damaged, and what is not, with:" }
+                pre { code { "herodotus verify" } }
+            },
+        ),
+        Trouble::Ours(_) => (
+            "That is our mistake",
+            html! { p { "Nothing was changed. " a href="" { "Try again" } "; if it stays, please report the sentence above." } },
+        ),
+    }
+}
+
+fn page(status: StatusCode, title: &str, sentence: &str, next: &Markup) -> Response {
+    let main = html! {
+        section.trouble {
+            (icons::mark())
+            p.trouble-code { (status.as_u16()) }
+            h1 { (title) }
+            p.trouble-words { (sentence) }
+            (next)
+        }
+    };
+    layout::page(status, &Shell { title, ..Shell::default() }, &main)
+}

@@ -9,6 +9,7 @@ mod crawl;
 mod frontier;
 mod latency;
 mod peers;
+mod replay;
 mod store;
 mod table;
 
@@ -28,6 +29,8 @@ enum What {
     Store(store::Args),
     /// The crawler: beside other crawlers, a second round, a million pages, links
     Crawl(crawl::Args),
+    /// Replay: beside pywb, and how soon a node answers
+    Replay(replay::Args),
     /// The frontier alone: fifty million URLs, and what stays in memory
     Frontier(frontier::Args),
     /// Fetch a list of paths and nothing else: the limit that crawlers are measured by
@@ -42,6 +45,7 @@ fn main() -> Result<()> {
     match Cli::parse().what {
         What::Store(args) => store::run(&args),
         What::Crawl(args) => crawl::run(&args),
+        What::Replay(args) => replay::run(&args),
         What::Frontier(args) => frontier::run(&args),
         What::Bare(bare) => bare.run(),
         What::Measured(measured) => measured.run(),

@@ -9,6 +9,7 @@ use std::process::Command;
 
 /// The tools, at the versions that the figures were first taken with.
 const NEEDS: [&str; 2] = ["cdxj-indexer~=1.5.0", "pywb~=2.10.0"];
+const NEEDS_OF_REPLAY: [&str; 3] = ["pywb~=2.10.0", "uwsgi~=2.0", "gevent"];
 /// Where a session may have put them already.
 const USUAL: &str = "/tmp/peers";
 
@@ -46,20 +47,29 @@ pub(crate) fn sets(dir: &Path) -> Result<BTreeMap<String, Set>> {
 
 /// The folder with `cdxj-indexer`, `wb-manager` and a Python that has their libraries.
 pub(crate) fn tools(dir: &Path) -> Result<PathBuf> {
-    let own = dir.join("peers");
+    venv(dir, "peers", &NEEDS, &["cdxj-indexer", "wb-manager", "python"])
+}
+
+/// The same, with the server that pywb is run under.
+pub(crate) fn replay_tools(dir: &Path) -> Result<PathBuf> {
+    venv(dir, "replay-peers", &NEEDS_OF_REPLAY, &["wb-manager", "uwsgi", "python"])
+}
+
+fn venv(dir: &Path, name: &str, needs: &[&str], programs: &[&str]) -> Result<PathBuf> {
+    let own = dir.join(name);
     for venv in [own.as_path(), Path::new(USUAL)] {
-        if ["cdxj-indexer", "wb-manager", "python"].iter().all(|t| venv.join("bin").join(t).exists()) {
+        if programs.iter().all(|t| venv.join("bin").join(t).exists()) {
             return Ok(venv.join("bin"));
         }
     }
-    say(&format!("installing {} into {}", NEEDS.join(" and "), own.display()));
+    say(&format!("installing {} into {}", needs.join(" and "), own.display()));
     let run = |command: &mut Command| -> Result<()> {
         let status = command.stdout(std::io::stderr()).status()?;
         ensure!(status.success(), "installing the tools to compare with: {status}");
         Ok(())
     };
     run(Command::new("python3").args(["-m", "venv"]).arg(&own))?;
-    run(Command::new(own.join("bin/python")).args(["-m", "pip", "install", "--quiet"]).args(NEEDS))?;
+    run(Command::new(own.join("bin/python")).args(["-m", "pip", "install", "--quiet"]).args(needs))?;
     Ok(own.join("bin"))
 }
 

@@ -14,6 +14,7 @@ mod side_by_side;
 mod site;
 
 pub(crate) use bare::Bare;
+pub(crate) use site::Site;
 
 use crate::table::Goals;
 use anyhow::Result;

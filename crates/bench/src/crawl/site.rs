@@ -37,13 +37,18 @@ impl Site {
 
     /// Every HTML file of the site, in a fixed order.
     pub(crate) fn html_files(&self) -> Result<Vec<PathBuf>> {
+        self.files(&["html", "htm"])
+    }
+
+    /// Every file whose name ends so, in a fixed order.
+    pub(crate) fn files(&self, extensions: &[&str]) -> Result<Vec<PathBuf>> {
         let (mut files, mut folders) = (Vec::new(), vec![self.root.clone()]);
         while let Some(folder) = folders.pop() {
             for entry in std::fs::read_dir(&folder)? {
                 let (path, kind) = entry.and_then(|e| Ok((e.path(), e.file_type()?)))?;
                 if kind.is_dir() {
                     folders.push(path);
-                } else if kind.is_file() && path.extension().is_some_and(|e| e == "html" || e == "htm") {
+                } else if kind.is_file() && path.extension().is_some_and(|e| extensions.iter().any(|x| e == *x)) {
                     files.push(path);
                 }
             }

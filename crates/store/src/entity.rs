@@ -95,7 +95,8 @@ impl Weighter<EntryKey, Arc<Entity>> for EntityWeight {
 
 impl EntityCache {
     pub(crate) fn new() -> Self {
-        Self(Cache::with_weighter(1024, ENTITY_CACHE_BYTES, EntityWeight))
+        // The number decides into how many parts the cache is split: two, so that a part takes in the largest body.
+        Self(Cache::with_weighter(64, ENTITY_CACHE_BYTES, EntityWeight))
     }
 }
 

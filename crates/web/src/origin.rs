@@ -224,6 +224,13 @@ impl ReplaySeat {
         if self.label.is_some() { Mode::Names } else { Mode::Opaque }
     }
 
+    /// Whether pages without an origin are what this place is for. Chromium lets them say nothing of where they come from, so that
+    /// whoever says nothing must be taken for one of them. On this machine's own names there are none, and nobody is.
+    pub(crate) fn is_for_pages_without_origin(&self) -> bool {
+        let host = self.origin.split_once("://").map_or("", |(_, host)| host);
+        self.label.is_none() && !is_loopback(split_port(host).0)
+    }
+
     /// Whether a page of this archived host may run here.
     pub(crate) fn is_place_of(&self, archived_authority: &str) -> bool {
         match &self.label {
@@ -321,6 +328,8 @@ mod tests {
         assert_eq!(ui.replay_origin("example.org"), "http://192.168.1.5:8401");
         let seat = local().replay("192.168.1.5:8401").unwrap();
         assert_eq!(seat.mode(), Mode::Opaque);
+        assert!(seat.is_for_pages_without_origin());
+        assert!(!local().replay("127.0.0.1:8401").unwrap().is_for_pages_without_origin());
         assert!(!seat.policy().contains("allow-same-origin"));
         assert!(!seat.policy().contains("frame-ancestors"));
     }

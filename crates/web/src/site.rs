@@ -114,13 +114,22 @@ impl Site {
         done.await.unwrap_or_else(|error| Err(Trouble::Ours(error.to_string())))
     }
 
+    /// The same as [`Site::hold`] if it is to be had at once.
+    pub(crate) fn try_hold(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
+        self.inner.in_flight.clone().try_acquire_many_owned(permits(bytes)).ok()
+    }
+
     /// Leave to hold so many bytes for a reader until the permit is dropped.
     pub(crate) async fn hold(&self, bytes: usize) -> Result<OwnedSemaphorePermit, Trouble> {
-        let want = u32::try_from(bytes.clamp(1, BYTES_IN_FLIGHT_MAX)).unwrap_or(u32::MAX);
-        let permit = tokio::time::timeout(WAIT_MAX, self.inner.in_flight.clone().acquire_many_owned(want)).await;
+        let permit = self.inner.in_flight.clone().acquire_many_owned(permits(bytes));
+        let permit = tokio::time::timeout(WAIT_MAX, permit).await;
         let Ok(Ok(permit)) = permit else { return Err(Trouble::Busy) };
         Ok(permit)
     }
+}
+
+fn permits(bytes: usize) -> u32 {
+    u32::try_from(bytes.clamp(1, BYTES_IN_FLIGHT_MAX)).unwrap_or(u32::MAX)
 }
 
 /// What a program must show before it may change anything.

@@ -187,6 +187,23 @@ fn a_person_who_opens_content_by_itself_is_taken_to_the_viewer() {
 }
 
 #[test]
+fn the_pages_origin_never_serves_archived_bytes() {
+    let face = three_versions();
+    for modifier in ["id_", "im_", "js_", "cs_", "if_", "oe_"] {
+        let path = format!("/web/20260201000000{modifier}/{PAGE}");
+        let answer = face.ask(face.ui, "GET", &path, &[]);
+        assert_eq!(answer.status, 307);
+        assert_eq!(answer.header("location"), format!("http://localhost:{}{path}", face.replay));
+    }
+    let viewer = face.ask(face.ui, "GET", &format!("/web/20260201000000/{PAGE}"), &[]);
+    assert!(!viewer.text().contains("<title>20260201000000</title><a href"), "{}", viewer.text());
+    assert!(viewer.header("link").contains("rel=\"original\""), "{}", viewer.header("link"));
+    let gate =
+        face.ask(face.ui, "GET", &format!("/web/{PAGE}"), &[("Accept-Datetime", "Tue, 10 Feb 2026 00:00:00 GMT")]);
+    assert_eq!(gate.header("location"), format!("http://localhost:{}/web/20260201000000/{PAGE}", face.replay));
+}
+
+#[test]
 fn archived_pages_install_no_service_worker_of_their_own() {
     let face = Face::new();
     face.keep("http://evil.example/sw.js", "20260101000000", "text/javascript", b"self.onfetch = 1");
@@ -215,6 +232,11 @@ fn other_sites_can_not_read_the_archive() {
         &[("Origin", "null"), ("Referer", &own), ("Sec-Fetch-Site", "cross-site"), ("Sec-Fetch-Mode", "cors")],
     );
     assert_eq!((ours.status, ours.header("access-control-allow-origin")), (200, "null"));
+    // Whoever says nothing is nobody here. Where pages have no origin, it may be one of them.
+    let silent = [("Origin", "null"), ("Sec-Fetch-Site", "cross-site"), ("Sec-Fetch-Mode", "cors")];
+    assert_eq!(face.get_with(&path, &silent).status, 403);
+    let lan = [("Origin", "null"), ("Host", "192.0.2.7:8401")];
+    assert_eq!(face.get_with(&path, &lan).header("access-control-allow-origin"), "null");
 }
 
 #[test]

@@ -100,6 +100,7 @@ impl Demo {
             }))?;
         } else if let Some(keep) = &self.keep {
             println!("\nThe archive is in {0}. Try:\n", keep.display());
+            println!("  herodotus --data {} node", keep.display());
             println!("  herodotus --data {} list {}", keep.display(), busiest.url);
             println!("  herodotus --data {} diff {}", keep.display(), busiest.url);
             println!("  herodotus --data {} stats --by-host", keep.display());

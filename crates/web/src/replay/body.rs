@@ -3,6 +3,7 @@
 use crate::limits::REWRITE_STEP_BYTES;
 use bytes::Bytes;
 use herodotus_page::rewrite::{CssRewriter, HtmlRewriter};
+use herodotus_store::{Entity, EntityBody};
 use http_body::{Body, Frame, SizeHint};
 use std::future::Future;
 use std::io::{self, Read};
@@ -10,6 +11,14 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinHandle;
+
+/// Bytes that an entity holds in memory.
+pub(super) fn held_bytes(entity: &Entity) -> usize {
+    match &entity.body {
+        EntityBody::Bytes(bytes) => bytes.len(),
+        EntityBody::Blob(_) => 0,
+    }
+}
 
 /// How a body is changed on its way.
 #[derive(Debug)]
@@ -39,8 +48,8 @@ impl Rewriter {
 pub(super) struct Outgoing {
     source: Source,
     rewriter: Option<Rewriter>,
-    /// Given back when the reader has it all, or is gone.
-    _hold: OwnedSemaphorePermit,
+    /// Given back when the reader has it all, or is gone. None where it is too little to count.
+    _hold: Option<OwnedSemaphorePermit>,
 }
 
 enum Source {
@@ -64,7 +73,7 @@ enum FileState {
 }
 
 impl Outgoing {
-    pub(super) fn memory(bytes: Bytes, rewriter: Option<Rewriter>, hold: OwnedSemaphorePermit) -> Self {
+    pub(super) fn memory(bytes: Bytes, rewriter: Option<Rewriter>, hold: Option<OwnedSemaphorePermit>) -> Self {
         Self { source: Source::Memory(bytes), rewriter, _hold: hold }
     }
 
@@ -73,7 +82,7 @@ impl Outgoing {
         reader: Box<dyn Read + Send>,
         len: u64,
         rewriter: Option<Rewriter>,
-        hold: OwnedSemaphorePermit,
+        hold: Option<OwnedSemaphorePermit>,
     ) -> Self {
         Self { source: Source::File(FileState::Idle(reader, len)), rewriter, _hold: hold }
     }

@@ -18,6 +18,10 @@ use http::header::{
     CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderValue, IF_NONE_MATCH, IF_RANGE, LINK, LOCATION, RANGE,
 };
 use http::{HeaderMap, StatusCode};
+use tokio::sync::OwnedSemaphorePermit;
+
+/// Leave to hold a body that is large enough to be counted.
+type Hold = Option<OwnedSemaphorePermit>;
 
 /// What kind of text an archived body is, where that matters for rewriting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,6 +82,7 @@ pub(super) async fn answer(
     ask: &Ask,
     shown: Shown,
     is_exact: bool,
+    hold: Hold,
 ) -> Result<Response, Trouble> {
     let entity = &shown.entity;
     let stamp = shown.entry.id.time.digits14();
@@ -93,7 +98,7 @@ pub(super) async fn answer(
         return Ok(respond(StatusCode::NOT_MODIFIED, headers, Body::empty()));
     }
     if ask.modifier == Modifier::Identity {
-        return original(site, reader, shown, headers).await;
+        return original(site, reader, shown, headers, hold).await;
     }
     if !is_exact {
         headers.insert(CONTENT_LOCATION, value(&Ask::path(&stamp, ask.modifier, &ask.url)));
@@ -120,9 +125,9 @@ pub(super) async fn answer(
     }
     let nature = if entity.codings_left.is_empty() { nature(entity, ask.modifier) } else { Nature::Other };
     let Some(setting) = setting.filter(|_| nature != Nature::Other) else {
-        return untouched(site, reader, entity, headers).await;
+        return untouched(site, reader, entity, headers, hold).await;
     };
-    rewritten(site, entity, nature, &setting, headers).await
+    rewritten(site, entity, nature, &setting, headers, hold).await
 }
 
 /// Text with its links turned into the archive's.
@@ -132,6 +137,7 @@ async fn rewritten(
     nature: Nature,
     setting: &Setting<'_>,
     mut headers: HeaderMap,
+    hold: Hold,
 ) -> Result<Response, Trouble> {
     let status = head::status(entity);
     let content_type = entity.content_type.as_deref();
@@ -142,7 +148,7 @@ async fn rewritten(
     match &entity.body {
         EntityBody::Bytes(bytes) if nature == Nature::Script => {
             let out = rewrite_script(setting, bytes).into_owned();
-            Ok(respond(status, headers, out.into()))
+            Ok(respond(status, headers, Body::new(Outgoing::memory(out.into(), None, hold))))
         }
         EntityBody::Bytes(bytes) => {
             let mut rewriter = make(bytes);
@@ -153,7 +159,6 @@ async fn rewritten(
                 rewriter.finish(&mut out);
                 return Ok(respond(status, headers, out.into()));
             }
-            let hold = site.hold(bytes.len()).await?;
             Ok(respond(status, headers, Body::new(Outgoing::memory(bytes.clone(), Some(rewriter), hold))))
         }
         EntityBody::Blob(large) if nature != Nature::Script => {
@@ -168,13 +173,13 @@ async fn rewritten(
                 .await?;
             let rewriter = make(&first);
             put_charset(&rewriter, content_type, &mut headers);
-            let hold = site.hold(REWRITE_STEP_BYTES * 4).await?;
+            let hold = Some(site.hold(REWRITE_STEP_BYTES * 4).await?);
             Ok(respond(status, headers, Body::new(Outgoing::file(Box::new(content), u64::MAX, Some(rewriter), hold))))
         }
         EntityBody::Blob(large) => {
             let large = large.clone();
             let content = site.blocking(move |_| Ok(large.open()?)).await?;
-            let hold = site.hold(REWRITE_STEP_BYTES * 4).await?;
+            let hold = Some(site.hold(REWRITE_STEP_BYTES * 4).await?);
             Ok(respond(status, headers, Body::new(Outgoing::file(Box::new(content), u64::MAX, None, hold))))
         }
     }
@@ -188,7 +193,13 @@ fn put_charset(rewriter: &Rewriter, content_type: Option<&str>, headers: &mut He
 }
 
 /// A body as it is, whole or in part.
-async fn untouched(site: &Site, reader: &Reader, entity: &Entity, mut headers: HeaderMap) -> Result<Response, Trouble> {
+async fn untouched(
+    site: &Site,
+    reader: &Reader,
+    entity: &Entity,
+    mut headers: HeaderMap,
+    hold: Hold,
+) -> Result<Response, Trouble> {
     let status = head::status(entity);
     let len = match &entity.body {
         EntityBody::Bytes(bytes) => Some(bytes.len() as u64),
@@ -221,7 +232,6 @@ async fn untouched(site: &Site, reader: &Reader, entity: &Entity, mut headers: H
             if part.len() <= REWRITE_STEP_BYTES {
                 return Ok(respond(status, headers, part.into()));
             }
-            let hold = site.hold(part.len()).await?;
             Ok(respond(status, headers, Body::new(Outgoing::memory(part, None, hold))))
         }
         EntityBody::Blob(large) => {
@@ -238,14 +248,20 @@ async fn untouched(site: &Site, reader: &Reader, entity: &Entity, mut headers: H
                     })
                 })
                 .await?;
-            let hold = site.hold(REWRITE_STEP_BYTES * 4).await?;
+            let hold = Some(site.hold(REWRITE_STEP_BYTES * 4).await?);
             Ok(respond(status, headers, Body::new(Outgoing::file(content, to - from, None, hold))))
         }
     }
 }
 
 /// The original: its headers, and its bytes as they came but for the chunks they came in.
-async fn original(site: &Site, reader: &Reader, shown: Shown, mut headers: HeaderMap) -> Result<Response, Trouble> {
+async fn original(
+    site: &Site,
+    reader: &Reader,
+    shown: Shown,
+    mut headers: HeaderMap,
+    hold: Hold,
+) -> Result<Response, Trouble> {
     let (memento, links) = (headers.remove("memento-datetime"), headers.remove(LINK));
     let mut ours = headers;
     let mut headers = HeaderMap::new();
@@ -275,7 +291,6 @@ async fn original(site: &Site, reader: &Reader, shown: Shown, mut headers: Heade
         .await?;
     match wire {
         Some(bytes) => {
-            let hold = site.hold(bytes.len()).await?;
             Ok(respond(head::status(&shown.entity), headers, Body::new(Outgoing::memory(bytes, None, hold))))
         }
         None => {
@@ -283,7 +298,7 @@ async fn original(site: &Site, reader: &Reader, shown: Shown, mut headers: Heade
                 // Too large to be held, and read with its codings off.
                 headers.remove(CONTENT_ENCODING);
             }
-            untouched(site, reader, &shown.entity, headers).await
+            untouched(site, reader, &shown.entity, headers, hold).await
         }
     }
 }

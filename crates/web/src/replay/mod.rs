@@ -11,6 +11,7 @@ mod range;
 mod stray;
 
 use crate::answer::{self, Trouble};
+use crate::limits::REWRITE_STEP_BYTES;
 use crate::lookup::{self, Want};
 use crate::memento;
 use crate::origin::ReplaySeat;
@@ -73,11 +74,21 @@ impl Reader {
 
     /// Whether a page of somebody else is asking, which is none of its business.
     fn is_stranger(&self) -> bool {
-        let is_ours = |name: HeaderName| self.seat.is_replay_url(self.get(name));
         self.get("sec-fetch-site") == "cross-site"
             && self.get("sec-fetch-mode") != "navigate"
-            && !is_ours(REFERER)
-            && !is_ours(ORIGIN)
+            && !self.is_ours(REFERER)
+            && !self.is_ours(ORIGIN)
+            && !self.is_nobody()
+    }
+
+    fn is_ours(&self, name: HeaderName) -> bool {
+        self.seat.is_replay_url(self.get(name))
+    }
+
+    /// Says nothing of where it comes from, as our own pages without an origin must.
+    fn is_nobody(&self) -> bool {
+        let says_nothing = self.get(REFERER).is_empty() && matches!(self.get(ORIGIN), "" | "null");
+        says_nothing && self.seat.is_for_pages_without_origin()
     }
 }
 
@@ -124,8 +135,7 @@ fn finish(reader: &Reader, mut response: Response) -> Response {
     headers.append(VARY, HeaderValue::from_static("sec-fetch-dest, origin"));
     // Pages without an origin are strangers to their own server, for a browser; nobody else may read here.
     let origin = reader.get(ORIGIN);
-    let is_ours =
-        reader.seat.is_replay_url(origin) || origin == "null" && reader.seat.is_replay_url(reader.get(REFERER));
+    let is_ours = reader.is_ours(ORIGIN) || origin == "null" && (reader.is_ours(REFERER) || reader.is_nobody());
     if !origin.is_empty() && is_ours {
         headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, answer::value(origin));
         headers.insert("access-control-expose-headers", HeaderValue::from_static("*"));
@@ -177,8 +187,22 @@ async fn replay(site: &Site, reader: &Reader, ask: Ask) -> Result<Response, Trou
         }
         (Modifier::None, _) => Want::Embed,
     };
-    let (url, base) = (ask.url.clone(), reader.seat.bare_origin());
-    let shown = site.blocking(move |site| find(site, &url, at, want, &base)).await?;
+    let read = || {
+        let (url, base) = (ask.url.clone(), reader.seat.bare_origin());
+        site.blocking(move |site| find(site, &url, at, want, &base))
+    };
+    let mut shown = read().await?;
+    let mut hold = None;
+    if let Some(bytes) = shown.as_ref().map(|shown| body::held_bytes(&shown.entity)).filter(|n| *n > REWRITE_STEP_BYTES)
+    {
+        hold = site.try_hold(bytes);
+        if hold.is_none() {
+            // Whoever waits for leave to hold a body does not hold it.
+            drop(shown.take());
+            hold = Some(site.hold(bytes).await?);
+            shown = read().await?;
+        }
+    }
     let Some(shown) = shown else { return missing::page(site, reader, &ask, want).await };
     let stamp = shown.entry.id.time.digits14();
     let is_exact = matches!(&ask.when, When::At(digits, _) if *digits == stamp);
@@ -194,7 +218,7 @@ async fn replay(site: &Site, reader: &Reader, ask: Ask) -> Result<Response, Trou
         let path = Ask::path(&stamp, ask.modifier, &ask.url);
         return Ok(answer::redirect(StatusCode::TEMPORARY_REDIRECT, &format!("{origin}{path}")));
     }
-    content::answer(site, reader, &ask, shown, is_exact).await
+    content::answer(site, reader, &ask, shown, is_exact, hold).await
 }
 
 /// `http://site`: links of a page there would be resolved as if the host were a folder.

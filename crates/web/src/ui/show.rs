@@ -4,32 +4,42 @@ use super::viewer::{self, Shown};
 use super::{Answer, Reader, versions, words};
 use crate::answer::{self, Trouble};
 use crate::lookup::{self, Want};
+use crate::memento;
 use crate::site::Site;
 use crate::views;
-use crate::wayback::{Ask, PREFIX, When, authority};
+use crate::wayback::{Ask, Modifier, PREFIX, When, authority};
 use axum::extract::State;
 use herodotus_base::Timestamp;
 use herodotus_store::{Entry, key_of};
-use http::{StatusCode, Uri};
+use http::header::LINK;
+use http::{HeaderMap, StatusCode, Uri};
 
 /// Versions looked at to say which of them one is. Of a URL with more, only how many there are is said.
 const POSITION_MAX: u64 = 2000;
 
-pub(super) async fn answer(State(site): State<Site>, reader: Reader, uri: Uri) -> Answer {
+pub(super) async fn answer(State(site): State<Site>, reader: Reader, uri: Uri, head: HeaderMap) -> Answer {
     let target = uri.path_and_query().map_or("/", |target| target.as_str());
     let rest = target.strip_prefix(PREFIX).unwrap_or_default();
     let Some(ask) = Ask::parse(rest) else {
         return Err(Trouble::Asked(format!("there is no address in this: write {PREFIX}*/https://example.org/")).into());
     };
+    let content = reader.seat.bare_replay_origin();
+    if ask.modifier != Modifier::None {
+        // Archived content itself, which is never given out here.
+        return Ok(answer::redirect(StatusCode::TEMPORARY_REDIRECT, &format!("{content}{target}")));
+    }
     let at = match &ask.when {
         When::All => return calendar(&site, &reader, ask.url, rest).await,
         When::At(_, time) => *time,
-        When::Newest => Timestamp::MAX,
+        When::Newest => match memento::accept_datetime(&head)? {
+            Some(time) => return Ok(memento::timegate(&site, &content, &ask.url, Some(time)).await?),
+            None => Timestamp::MAX,
+        },
     };
     let url = ask.url.clone();
-    let found = site.blocking(move |site| find(site, &url, at)).await?;
+    let found = site.blocking(move |site| find(site, &url, at, &content)).await?;
     // An address of which there is nothing has a page that helps.
-    let Some(mut shown) = found else { return calendar(&site, &reader, ask.url, rest).await };
+    let Some((mut shown, links)) = found else { return calendar(&site, &reader, ask.url, rest).await };
     let is_exact = matches!(&ask.when, When::At(digits, _) if *digits == shown.stamp);
     if !is_exact {
         let asked = at.digits14();
@@ -41,7 +51,9 @@ pub(super) async fn answer(State(site): State<Site>, reader: Reader, uri: Uri) -
     }
     shown.frame =
         format!("{}{}", reader.seat.replay_origin(&authority(&shown.url)), words::viewer(&shown.stamp, &shown.url));
-    Ok(viewer::page(&shown, &reader.seat))
+    let mut page = viewer::page(&shown, &reader.seat);
+    page.headers_mut().insert(LINK, answer::value(&links));
+    Ok(page)
 }
 
 /// `/web/2024*/…` is the calendar of a year; `/web/20240102030405*/…` also goes on with the list before that moment.
@@ -54,7 +66,8 @@ async fn calendar(site: &Site, reader: &Reader, url: String, rest: &str) -> Answ
     Ok(versions::page(&versions, reader))
 }
 
-fn find(site: &Site, url: &str, at: Timestamp) -> Result<Option<Shown>, Trouble> {
+/// What the viewer is told, and where programs find the same (Memento's links).
+fn find(site: &Site, url: &str, at: Timestamp, content: &str) -> Result<Option<(Shown, String)>, Trouble> {
     let Some(entry) = lookup::choose(site, url, at, Want::Page)? else { return Ok(None) };
     let (store, key, time) = (site.store(), key_of(url), entry.id.time);
     let stamp = time.digits14();
@@ -70,7 +83,8 @@ fn find(site: &Site, url: &str, at: Timestamp) -> Result<Option<Shown>, Trouble>
     let position = (count <= POSITION_MAX)
         .then(|| store.versions_until(&key, time).flatten().filter(Entry::is_capture).count() as u64);
     let of = |entry: Option<Entry>| entry.map(|entry| entry.id.time.digits14());
-    Ok(Some(Shown {
+    let links = memento::links(site, content, &entry, true)?;
+    let shown = Shown {
         url: entry.url.clone(),
         // An ornament: what goes wrong on the way to it is no reason to show nothing.
         title: site.catalogue().title_of(store, &key).ok().flatten(),
@@ -85,7 +99,8 @@ fn find(site: &Site, url: &str, at: Timestamp) -> Result<Option<Shown>, Trouble>
         media: entry.media.clone(),
         status: entry.status,
         stamp,
-    }))
+    };
+    Ok(Some((shown, links)))
 }
 
 fn first_capture(mut versions: impl Iterator<Item = herodotus_store::Result<Entry>>) -> Result<Option<Entry>, Trouble> {

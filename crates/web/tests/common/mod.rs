@@ -103,7 +103,7 @@ impl Face {
     }
 }
 
-fn parse(raw: &[u8]) -> Answer {
+pub(crate) fn parse(raw: &[u8]) -> Answer {
     let end = raw.windows(4).position(|w| w == b"\r\n\r\n").unwrap_or_else(|| panic!("no answer: {raw:?}"));
     let head = String::from_utf8_lossy(&raw[..end]).into_owned();
     let mut lines = head.lines();

@@ -64,17 +64,18 @@ export async function startTrap() {
 /**
  * A headless Chromium whose live web is the trap. `close()` ends it and gives the names of the live web that it looked up.
  * With `everyday`, `context` is that of a profile on disk, in which Chromium connects ahead of need as it does for people;
- * otherwise `browser` makes contexts that share nothing.
+ * otherwise `browser` makes contexts that share nothing. `own` are addresses of this machine, which are not the live web.
  */
-export async function launchBrowser(trap, { everyday = false } = {}) {
+export async function launchBrowser(trap, { everyday = false, own = [] } = {}) {
     const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'herodotus-browser-'));
     const log = path.join(folder, 'net.json');
     const live = LIVE.map(name => `MAP ${name} 127.0.0.1:${trap.port}`);
+    const here = ['localhost', '*.localhost', '127.0.0.1', ...own.filter(Boolean)].map(name => `EXCLUDE ${name}`);
     const options = {
         executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
         ignoreDefaultArgs: everyday ? ['--disable-background-networking'] : [],
         args: [
-            `--host-resolver-rules=${live}, MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE *.localhost, EXCLUDE 127.0.0.1`,
+            `--host-resolver-rules=${live}, MAP * ~NOTFOUND, ${here}`,
             `--log-net-log=${log}`,
             // In a container the root user has no namespaces to make a sandbox of; the pages are our own.
             '--no-sandbox',
@@ -164,7 +165,16 @@ export function decodePng(png) {
             const left = x >= channels ? lines[y * stride + x - channels] : 0;
             const up = y > 0 ? lines[(y - 1) * stride + x] : 0;
             const corner = x >= channels && y > 0 ? lines[(y - 1) * stride + x - channels] : 0;
-            const guess = [0, left, up, (left + up) >> 1, paeth(left, up, corner)][filter];
+            const guess =
+                filter === 0
+                    ? 0
+                    : filter === 1
+                      ? left
+                      : filter === 2
+                        ? up
+                        : filter === 3
+                          ? (left + up) >> 1
+                          : paeth(left, up, corner);
             const value = (packed[y * (stride + 1) + 1 + x] + guess) & 255;
             lines[y * stride + x] = value;
             data[(y * width + Math.floor(x / channels)) * 4 + (x % channels)] = value;
@@ -174,6 +184,8 @@ export function decodePng(png) {
 }
 
 function paeth(left, up, corner) {
-    const [a, b, c] = [left, up, corner].map(value => Math.abs(left + up - corner - value));
+    const a = Math.abs(up - corner);
+    const b = Math.abs(left - corner);
+    const c = Math.abs(left + up - 2 * corner);
     return a <= b && a <= c ? left : b <= c ? up : corner;
 }

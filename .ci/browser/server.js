@@ -44,8 +44,21 @@ export async function run(...args) {
 
 /** Crawls `seeds` of hosts under `.example`, which are all at `port` of this machine. */
 export const crawl = (data, port, seeds, ...args) =>
-    run('crawl', '--data', data, '--allow-private', '127.0.0.0/8', '--connect-to', `*.example=127.0.0.1:${port}`,
-        '--delay', '0', '--contact', 'checks@example.org', ...args, ...seeds);
+    run(
+        'crawl',
+        '--data',
+        data,
+        '--allow-private',
+        '127.0.0.0/8',
+        '--connect-to',
+        `*.example=127.0.0.1:${port}`,
+        '--delay',
+        '0',
+        '--contact',
+        'checks@example.org',
+        ...args,
+        ...seeds,
+    );
 
 /** `herodotus node` (or `serve`) on an archive; `ui` and `replay` are host:port as the browser should name them. */
 export async function startServer(data, { command = 'node', address = '127.0.0.1', args = [] } = {}) {
@@ -91,7 +104,12 @@ export async function startSite(answer) {
     const server = http.createServer(async (request, response) => {
         const url = new URL(request.url, `http://${request.headers.host}`);
         asked.push(`${request.method} ${url.href}`);
-        const { status = 200, type = 'text/html; charset=utf-8', headers = {}, body = '' } = (await answer(url, request)) ?? {
+        const {
+            status = 200,
+            type = 'text/html; charset=utf-8',
+            headers = {},
+            body = '',
+        } = (await answer(url, request)) ?? {
             status: 404,
             type: 'text/plain',
             body: 'nothing here',
@@ -113,26 +131,30 @@ export async function startSite(answer) {
 
 /** A WARC file of answers: { url, time: '2026-01-02T03:04:05Z', type, body, status, headers }. */
 export function writeWarc(file, captures) {
-    const parts = captures.map(({ url, time, type = 'text/html; charset=utf-8', body = '', status = 200, headers = {} }) => {
-        const bytes = Buffer.from(body);
-        const head = [
-            `HTTP/1.1 ${status} Said`,
-            `Content-Type: ${type}`,
-            `Content-Length: ${bytes.length}`,
-            ...Object.entries(headers).flatMap(([name, values]) => [values].flat().map(value => `${name}: ${value}`)),
-        ].join('\r\n');
-        const block = Buffer.concat([Buffer.from(head + '\r\n\r\n'), bytes]);
-        const record = [
-            'WARC/1.1',
-            'WARC-Type: response',
-            `WARC-Target-URI: ${url}`,
-            `WARC-Date: ${time}`,
-            `WARC-Record-ID: <urn:uuid:${crypto.randomUUID()}>`,
-            'Content-Type: application/http; msgtype=response',
-            `Content-Length: ${block.length}`,
-        ].join('\r\n');
-        return Buffer.concat([Buffer.from(record + '\r\n\r\n'), block, Buffer.from('\r\n\r\n')]);
-    });
+    const parts = captures.map(
+        ({ url, time, type = 'text/html; charset=utf-8', body = '', status = 200, headers = {} }) => {
+            const bytes = Buffer.from(body);
+            const head = [
+                `HTTP/1.1 ${status} Said`,
+                `Content-Type: ${type}`,
+                `Content-Length: ${bytes.length}`,
+                ...Object.entries(headers).flatMap(([name, values]) =>
+                    [values].flat().map(value => `${name}: ${value}`),
+                ),
+            ].join('\r\n');
+            const block = Buffer.concat([Buffer.from(head + '\r\n\r\n'), bytes]);
+            const record = [
+                'WARC/1.1',
+                'WARC-Type: response',
+                `WARC-Target-URI: ${url}`,
+                `WARC-Date: ${time}`,
+                `WARC-Record-ID: <urn:uuid:${crypto.randomUUID()}>`,
+                'Content-Type: application/http; msgtype=response',
+                `Content-Length: ${block.length}`,
+            ].join('\r\n');
+            return Buffer.concat([Buffer.from(record + '\r\n\r\n'), block, Buffer.from('\r\n\r\n')]);
+        },
+    );
     fs.writeFileSync(file, Buffer.concat(parts));
 }
 

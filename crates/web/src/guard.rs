@@ -4,17 +4,19 @@
 //! `Origin`), which no other site can forge. Archived pages are other sites: they live on the other listener.
 
 use crate::answer::{self, Trouble};
-use crate::limits::REQUEST_BODY_BYTES_MAX;
+use crate::limits::{REQUEST_BODY_BYTES_MAX, REQUEST_BODY_TIME};
 use crate::origin::UiSeat;
 use crate::server::Peer;
 use crate::site::Site;
 use crate::ui::TroublePage;
 use axum::Extension;
+use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, ORIGIN};
+use http::header::{ACCEPT, AUTHORIZATION, CONNECTION, CONTENT_TYPE, HOST, HeaderValue, ORIGIN};
 use http::{HeaderMap, Method, StatusCode};
+use tokio::time::timeout;
 
 /// Lets a request through that came under a name of ours, with its [`UiSeat`]; and a change only with leave.
 pub(crate) async fn ui(
@@ -23,7 +25,7 @@ pub(crate) async fn ui(
     mut request: Request,
     next: Next,
 ) -> Response {
-    let host = request.headers().get(HOST).and_then(|h| h.to_str().ok()).unwrap_or_default();
+    let host = host(request.headers());
     let Some(seat) = site.hosts().ui(host) else { return misdirected(host) };
     if let Some(port) = host.strip_prefix("[::1]:") {
         // A policy cannot name such an address, so that a frame could not be shown on a page there.
@@ -32,7 +34,14 @@ pub(crate) async fn ui(
     let trust = Trust { is_local: is_local(peer, request.headers()) };
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
         let (parts, body) = request.into_parts();
-        let Ok(body) = axum::body::to_bytes(body, REQUEST_BODY_BYTES_MAX).await else {
+        let Ok(body) = timeout(REQUEST_BODY_TIME, axum::body::to_bytes(body, REQUEST_BODY_BYTES_MAX)).await else {
+            return answer::with(
+                StatusCode::REQUEST_TIMEOUT,
+                Body::empty(),
+                &[(CONNECTION, HeaderValue::from_static("close"))],
+            );
+        };
+        let Ok(body) = body else {
             return Trouble::Asked(format!("what was sent is longer than {REQUEST_BODY_BYTES_MAX} bytes"))
                 .into_response();
         };
@@ -51,6 +60,15 @@ fn forbidden() -> Trouble {
     let sentence = "changes need the archive's token (in the file `token` of its directory): send it as \
                     `Authorization: Bearer TOKEN`, or in the form's field `token`";
     Trouble::Forbidden(sentence.to_owned())
+}
+
+/// The name that we are called by. Two names are none: which of them a proxy before us believed is not known.
+pub(crate) fn host(head: &HeaderMap) -> &str {
+    let mut names = head.get_all(HOST).iter();
+    match (names.next().and_then(|name| name.to_str().ok()), names.next()) {
+        (Some(name), None) => name,
+        _ => "",
+    }
 }
 
 /// Whether the person at the other end sits at this machine.

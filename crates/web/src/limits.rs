@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Connections at once, over both listeners. A thousand readers fit with room; more than that is not an audience.
+/// Connections at once on each listener, so that neither can starve the other. A thousand readers fit with room; more than that is not an audience.
 pub const CONNECTIONS_MAX: usize = 2048;
 
 /// Heads beyond this are an attack. A hostile archived page can set as many cookies for our name as a browser keeps, some
@@ -17,6 +17,9 @@ pub const WRITE_STALL_TIME: Duration = Duration::from_secs(30);
 
 /// Request bodies are small forms.
 pub const REQUEST_BODY_BYTES_MAX: usize = 64 * 1024;
+
+/// And so long they may take.
+pub const REQUEST_BODY_TIME: Duration = Duration::from_secs(20);
 
 /// Threads that read the archive. Most reads are warm and short; a cold disk is served well by this many at once.
 pub const READERS_MAX: usize = 32;

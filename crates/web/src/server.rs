@@ -46,9 +46,8 @@ impl Bound {
 
     /// Answers until `stop` is ready; then lets what is being answered end.
     pub async fn serve(self, site: Site, stop: impl Future<Output = ()> + Send) {
-        let slots = Arc::new(Semaphore::new(CONNECTIONS_MAX));
-        let ui = listen(self.ui, crate::ui_router(&site), slots.clone(), site.quitting());
-        let replay = listen(self.replay, crate::replay_router(&site), slots, site.quitting());
+        let ui = listen(self.ui, crate::ui_router(&site), site.quitting());
+        let replay = listen(self.replay, crate::replay_router(&site), site.quitting());
         let both = async { tokio::join!(ui, replay) };
         tokio::pin!(both);
         tokio::select! {
@@ -63,14 +62,18 @@ impl Bound {
 /// How long what is being answered may take once we were asked to stop.
 const GRACE: std::time::Duration = std::time::Duration::from_secs(5);
 
-async fn listen(listener: TcpListener, router: Router, slots: Arc<Semaphore>, mut quitting: watch::Receiver<bool>) {
+async fn listen(listener: TcpListener, router: Router, mut quitting: watch::Receiver<bool>) {
+    let slots = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     let mut connections = JoinSet::new();
     loop {
         while connections.try_join_next().is_some() {}
         // No slot, no accept: whoever comes waits in the system's queue rather than in our memory.
-        let Ok(slot) = slots.clone().acquire_owned().await else { break };
-        let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
+        let next = async {
+            let slot = slots.clone().acquire_owned().await.ok()?;
+            Some((slot, listener.accept().await))
+        };
+        let (slot, accepted) = tokio::select! {
+            Some(next) = next => next,
             _ = quitting.changed() => break,
         };
         match accepted {

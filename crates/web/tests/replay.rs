@@ -247,6 +247,9 @@ fn names_that_are_not_ours_are_refused_on_both_listeners() {
             let answer = face.ask(port, "GET", "/", &[("Host", host)]);
             assert_eq!(answer.status, 421, "{host}");
         }
+        let own = format!("127.0.0.1:{port}");
+        let two = face.ask(port, "GET", "/", &[("Host", &own), ("Host", "evil.example")]);
+        assert_eq!(two.status, 421);
     }
 }
 

@@ -116,6 +116,7 @@ impl Face {
                 "`{url}` is no address for a browser: write it as https://archive.example.org"
             );
         }
+        raise_file_limit();
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("starting threads")?;
         runtime.block_on(self.serve(session, data, &store, crawls))?;
         runtime.shutdown_background();
@@ -193,6 +194,20 @@ impl Face {
         Ok(())
     }
 }
+
+/// Every connection is a file, and so is every pack: the usual limit of 1,024 is for programs that have fewer.
+fn raise_file_limit() {
+    use nix::sys::resource::{Resource, getrlimit, setrlimit};
+    if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE)
+        && soft < hard
+    {
+        // Without it fewer can be served at once, and that is all.
+        let _ = setrlimit(Resource::RLIMIT_NOFILE, hard.min(FILES_WANTED).max(soft), hard);
+    }
+}
+
+/// Both listeners full, with room for the archive.
+const FILES_WANTED: u64 = 8192;
 
 /// Ready when the first Ctrl-C or termination comes.
 async fn stop_signal() {

@@ -1,6 +1,7 @@
 //! Bodies on their way to a reader, piece by piece: what is large is read and rewritten as the reader takes it, never before.
 
 use crate::limits::REWRITE_STEP_BYTES;
+use crate::tools::held;
 use bytes::Bytes;
 use herodotus_page::rewrite::{CssRewriter, HtmlRewriter};
 use herodotus_store::{Entity, EntityBody};
@@ -74,7 +75,11 @@ enum FileState {
 
 impl Outgoing {
     pub(super) fn memory(bytes: Bytes, rewriter: Option<Rewriter>, hold: Option<OwnedSemaphorePermit>) -> Self {
-        Self { source: Source::Memory(bytes), rewriter, _hold: hold }
+        // The connection keeps the last pieces after this value is gone: so the bytes themselves carry the permit.
+        match (rewriter, hold) {
+            (None, Some(hold)) => Self { source: Source::Memory(held(bytes, hold)), rewriter: None, _hold: None },
+            (rewriter, hold) => Self { source: Source::Memory(bytes), rewriter, _hold: hold },
+        }
     }
 
     /// At most `len` bytes of what the reader gives.

@@ -11,6 +11,7 @@ mod range;
 mod stray;
 
 use crate::answer::{self, Trouble};
+use crate::guard;
 use crate::limits::REWRITE_STEP_BYTES;
 use crate::lookup::{self, Want};
 use crate::memento;
@@ -25,7 +26,7 @@ use herodotus_base::Timestamp;
 use herodotus_page::WebUrl;
 use herodotus_store::{Entity, Entry};
 use http::header::{
-    ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, CONTENT_SECURITY_POLICY, HOST, HeaderValue, ORIGIN, REFERER, VARY,
+    ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderValue, ORIGIN, REFERER, VARY,
 };
 use http::{HeaderMap, HeaderName, Method, StatusCode, Uri};
 use std::sync::Arc;
@@ -93,8 +94,8 @@ impl Reader {
 }
 
 async fn serve(State(site): State<Site>, method: Method, uri: Uri, head: HeaderMap) -> Response {
-    let host = head.get(HOST).and_then(|h| h.to_str().ok()).unwrap_or_default();
-    let Some(seat) = site.hosts().replay(host) else { return crate::guard::misdirected(host) };
+    let host = guard::host(&head);
+    let Some(seat) = site.hosts().replay(host) else { return guard::misdirected(host) };
     let reader = Reader { seat, head };
     if method == Method::OPTIONS {
         return finish(&reader, preflight());

@@ -37,8 +37,16 @@ impl Answer {
     }
 }
 
+/// Client and server are one process here, with a file for each end of each connection.
+fn raise_file_limit() {
+    use nix::sys::resource::{Resource, getrlimit, setrlimit};
+    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
+    setrlimit(Resource::RLIMIT_NOFILE, hard.min(8192).max(soft), hard).unwrap();
+}
+
 impl Face {
     pub(crate) fn new() -> Self {
+        raise_file_limit();
         let folder = tempfile::tempdir().unwrap();
         let (store, _) = Store::open(folder.path()).unwrap();
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();

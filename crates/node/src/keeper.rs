@@ -5,10 +5,10 @@
 
 use crate::crawl::{self, Crawl, Definition, Event, Stop, Summary};
 use herodotus_base::Timestamp;
-use herodotus_frontier::{Progress, Scope, Skipped, Tally, Version};
+use herodotus_frontier::{Progress, Skipped, Tally, Version};
 use herodotus_page::WebUrl;
 use herodotus_store::Store;
-use herodotus_web::{CrawlAsk, CrawlEvent, CrawlHost, CrawlState, CrawlView, Crawls, Refused, ScopeName};
+use herodotus_web::{CrawlAsk, CrawlEvent, CrawlHost, CrawlState, CrawlView, Crawls, Refused};
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -121,13 +121,7 @@ impl Keeper {
         }
         // Going on with a crawl as it was needs no seed, and then says nothing of the rest either.
         if !(is_known && ask.seeds.is_empty()) {
-            definition.crawl.scope = match ask.scope {
-                ScopeName::Page => Scope::Page,
-                ScopeName::Prefix => Scope::Prefix,
-                ScopeName::Host => Scope::Host,
-                ScopeName::Domain => Scope::Domain,
-                ScopeName::Any => Scope::Any,
-            };
+            definition.crawl.scope = ask.scope;
             definition.crawl.depth = ask.depth;
         }
         definition.crawl.limit = ask.limit;
@@ -261,13 +255,7 @@ fn view(name: &str, definition: &Definition, state: CrawlState, progress: Progre
         name: name.to_owned(),
         state,
         seeds: definition.seeds.clone(),
-        scope: match definition.crawl.scope {
-            Scope::Page => ScopeName::Page,
-            Scope::Prefix => ScopeName::Prefix,
-            Scope::Host => ScopeName::Host,
-            Scope::Domain => ScopeName::Domain,
-            Scope::Any => ScopeName::Any,
-        },
+        scope: definition.crawl.scope,
         depth: definition.crawl.depth,
         limit: definition.crawl.limit,
         round: 0,

@@ -6,8 +6,7 @@ use herodotus_base::Timestamp;
 use herodotus_catalogue::Catalogue;
 use herodotus_store::{Body, Capture, Kind, Record, Store};
 use herodotus_web::{
-    Bound, CrawlAsk, CrawlEvent, CrawlHost, CrawlState, CrawlView, Crawls, Hosts, Options, Refused, ScopeName, Site,
-    Token,
+    Bound, CrawlAsk, CrawlEvent, CrawlHost, CrawlState, CrawlView, Crawls, Hosts, Options, Refused, Scope, Site, Token,
 };
 use std::error::Error;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -239,7 +238,7 @@ fn view(name: &str, state: CrawlState, seconds: u64) -> CrawlView {
         name: name.to_owned(),
         state,
         seeds: vec![format!("https://{name}/")],
-        scope: ScopeName::Host,
+        scope: Scope::Host,
         depth: None,
         limit: (name == "archive.test").then_some(5000),
         round: 2,

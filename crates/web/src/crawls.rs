@@ -1,5 +1,6 @@
 //! What the pages need of whoever runs crawls. The node implements it; an archive that is only looked at has none.
 
+pub use herodotus_frontier::Scope;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -21,18 +22,6 @@ pub trait Crawls: Send + Sync + std::fmt::Debug {
 #[error("{0}")]
 pub struct Refused(pub String);
 
-/// How far from its seeds a crawl goes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ScopeName {
-    Page,
-    Prefix,
-    #[default]
-    Host,
-    Domain,
-    Any,
-}
-
 /// What a person asks for on the page.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -40,7 +29,7 @@ pub struct CrawlAsk {
     /// Empty: the host of the first seed, or, of a crawl that is known, all it has.
     pub name: String,
     pub seeds: Vec<String>,
-    pub scope: ScopeName,
+    pub scope: Scope,
     pub depth: Option<u16>,
     /// Pages.
     pub limit: Option<u64>,
@@ -63,7 +52,7 @@ pub struct CrawlView {
     pub name: String,
     pub state: CrawlState,
     pub seeds: Vec<String>,
-    pub scope: ScopeName,
+    pub scope: Scope,
     pub depth: Option<u16>,
     pub limit: Option<u64>,
     pub round: u32,

@@ -27,7 +27,7 @@ mod views;
 mod warc;
 mod wayback;
 
-pub use crawls::{CrawlAsk, CrawlEvent, CrawlHost, CrawlState, CrawlView, Crawls, Refused, ScopeName};
+pub use crawls::{CrawlAsk, CrawlEvent, CrawlHost, CrawlState, CrawlView, Crawls, Refused, Scope};
 pub use origin::Hosts;
 pub use server::{Bound, Options};
 pub use site::{Site, Token};

@@ -1,22 +1,22 @@
 //! Forms that change something: archive a site, stop a crawl, go on with one. The guard before the routes decides who may.
 
 use super::icons;
-use crate::crawls::{CrawlView, ScopeName};
+use crate::crawls::{CrawlView, Scope};
 use maud::{Markup, html};
 
-const SCOPES: [(ScopeName, &str, &str); 5] = [
-    (ScopeName::Host, "host", "The whole site"),
-    (ScopeName::Prefix, "prefix", "Everything under this address"),
-    (ScopeName::Page, "page", "This page alone, with all it shows"),
-    (ScopeName::Domain, "domain", "The site and its sister names"),
-    (ScopeName::Any, "any", "Wherever the links lead"),
+const SCOPES: [(Scope, &str, &str); 5] = [
+    (Scope::Host, "host", "The whole site"),
+    (Scope::Prefix, "prefix", "Everything under this address"),
+    (Scope::Page, "page", "This page alone, with all it shows"),
+    (Scope::Domain, "domain", "The site and its sister names"),
+    (Scope::Any, "any", "Wherever the links lead"),
 ];
 
-pub(crate) fn scope_value(scope: ScopeName) -> &'static str {
+pub(crate) fn scope_value(scope: Scope) -> &'static str {
     SCOPES.iter().find(|(known, ..)| *known == scope).map_or("host", |(_, value, _)| value)
 }
 
-pub(crate) fn scope_words(scope: ScopeName) -> &'static str {
+pub(crate) fn scope_words(scope: Scope) -> &'static str {
     SCOPES.iter().find(|(known, ..)| *known == scope).map_or("", |(.., words)| words)
 }
 
@@ -33,7 +33,7 @@ pub(crate) fn archive(needs_token: bool, seed: &str, page_only: bool) -> Markup 
                 label for="scope" { "How much" }
                 select id="scope" name="scope" {
                     @for (scope, value, words) in SCOPES {
-                        @let selected = if page_only { scope == ScopeName::Page } else { scope == ScopeName::Host };
+                        @let selected = if page_only { scope == Scope::Page } else { scope == Scope::Host };
                         option value=(value) selected[selected] { (words) }
                     }
                 }

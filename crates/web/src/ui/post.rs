@@ -2,7 +2,7 @@
 
 use super::{Answer, Query, refused, runner, words};
 use crate::answer::{self, Trouble};
-use crate::crawls::{CrawlAsk, ScopeName};
+use crate::crawls::{CrawlAsk, Scope};
 use crate::site::Site;
 use axum::extract::{Path, State};
 use herodotus_base::Sha256;
@@ -33,9 +33,9 @@ fn ask(form: &Query) -> Result<CrawlAsk, Trouble> {
     if seeds.is_empty() && name.is_empty() {
         return Err(Trouble::Asked("name an address to begin with, such as https://example.org".to_owned()));
     }
-    let scope = form.get("scope").map_or(Some(ScopeName::default()), scope);
+    let scope = form.get("scope").map_or(Some(Scope::default()), scope);
     let Some(scope) = scope else { return Err(Trouble::Asked("there is no such scope".to_owned())) };
-    if let (true, ScopeName::Page, [seed]) = (name.is_empty(), scope, seeds.as_slice()) {
+    if let (true, Scope::Page, [seed]) = (name.is_empty(), scope, seeds.as_slice()) {
         name = name_of_page(seed);
     }
     let depth = number(form.get("depth"), "links deep")?;
@@ -83,13 +83,13 @@ fn with_scheme(word: &str) -> String {
     format!("{}://{word}", if is_plain { "http" } else { "https" })
 }
 
-fn scope(name: &str) -> Option<ScopeName> {
+fn scope(name: &str) -> Option<Scope> {
     Some(match name {
-        "page" => ScopeName::Page,
-        "prefix" => ScopeName::Prefix,
-        "host" => ScopeName::Host,
-        "domain" => ScopeName::Domain,
-        "any" => ScopeName::Any,
+        "page" => Scope::Page,
+        "prefix" => Scope::Prefix,
+        "host" => Scope::Host,
+        "domain" => Scope::Domain,
+        "any" => Scope::Any,
         _ => return None,
     })
 }
@@ -115,7 +115,7 @@ mod tests {
         let got =
             asked("seeds=example.org+http%3A%2F%2Flocalhost%3A80%2Fa&scope=prefix&depth=3&limit=&token=x").unwrap();
         assert_eq!(got.seeds, ["https://example.org/", "http://localhost/a"]);
-        assert_eq!((got.scope, got.depth, got.limit, got.name.as_str()), (ScopeName::Prefix, Some(3), None, ""));
+        assert_eq!((got.scope, got.depth, got.limit, got.name.as_str()), (Scope::Prefix, Some(3), None, ""));
         let again = asked("name=docs&scope=host&limit=10").unwrap();
         assert_eq!((again.name.as_str(), again.seeds.len(), again.limit), ("docs", 0, Some(10)));
     }

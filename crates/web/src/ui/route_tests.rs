@@ -1,6 +1,6 @@
 //! The routes over a small archive of real captures, asked as a browser asks: through the guard, as text.
 
-use crate::crawls::{CrawlAsk, CrawlView, Crawls, Refused, ScopeName};
+use crate::crawls::{CrawlAsk, CrawlView, Crawls, Refused, Scope};
 use crate::origin::Hosts;
 use crate::server::Peer;
 use crate::site::{Site, Token};
@@ -196,7 +196,7 @@ async fn a_crawl_begins_from_a_form_of_ours_alone() {
     let asked = house.diary.asked.lock().unwrap().clone();
     let want = CrawlAsk {
         seeds: vec!["https://a.example/".into()],
-        scope: ScopeName::Host,
+        scope: Scope::Host,
         limit: Some(7),
         ..CrawlAsk::default()
     };

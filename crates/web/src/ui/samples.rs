@@ -4,7 +4,7 @@ use super::difference::{Around, Look};
 use super::viewer::Shown;
 use super::{Reader, crawl, difference, home, host, search, trouble, versions, viewer};
 use crate::answer::Trouble;
-use crate::crawls::{CrawlEvent, CrawlHost, CrawlState, CrawlView, ScopeName};
+use crate::crawls::{CrawlEvent, CrawlHost, CrawlState, CrawlView, Scope};
 use crate::origin::Hosts;
 use crate::views::{
     Block, Change, Child, DayCount, Difference, Found, Home, Host, MediaCount, ReadAs, Recent, Search, Totals, Version,
@@ -278,7 +278,7 @@ fn crawl_view(words: Words<'_>, state: CrawlState) -> CrawlView {
         name: if state == CrawlState::Failed { words.title.to_owned() } else { "museum.example".to_owned() },
         state,
         seeds: vec![words.url.to_owned(), "https://museum.example/".to_owned()],
-        scope: ScopeName::Host,
+        scope: Scope::Host,
         depth: Some(5),
         limit: Some(5000),
         round: 2,

@@ -5,8 +5,7 @@ use herodotus_base::Timestamp;
 use herodotus_catalogue::Catalogue;
 use herodotus_store::{Body, Capture, Kind, Record, Store, WarcHeader};
 use herodotus_web::{
-    Bound, CrawlAsk, CrawlEvent, CrawlHost, CrawlState, CrawlView, Crawls, Hosts, Options, Refused, ScopeName, Site,
-    Token,
+    Bound, CrawlAsk, CrawlEvent, CrawlHost, CrawlState, CrawlView, Crawls, Hosts, Options, Refused, Scope, Site, Token,
 };
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -86,7 +85,7 @@ impl FakeCrawls {
             name: "example".into(),
             state: CrawlState::Running,
             seeds: vec!["http://example.org/".into()],
-            scope: ScopeName::Host,
+            scope: Scope::Host,
             depth: Some(3),
             limit: None,
             round: 1,

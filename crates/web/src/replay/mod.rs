@@ -49,6 +49,7 @@ async fn script(Path(name): Path<String>) -> Response {
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("max-age=300"));
     // Pages without an origin load it as strangers would.
     headers.insert("cross-origin-resource-policy", HeaderValue::from_static("cross-origin"));
+    headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
     response
 }
 

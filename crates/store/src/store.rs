@@ -370,7 +370,11 @@ impl Store {
         if self.inner.options.background {
             let spawned = std::thread::Builder::new().name("seal".into()).spawn(work);
             let sealer = spawned.map_err(|e| self.inner.poison(Error::disk("starting the sealing thread")(e)))?;
-            lock(&self.inner.pending).sealer = Some(sealer);
+            let before = lock(&self.inner.pending).sealer.replace(sealer);
+            if let Some(before) = before {
+                // Its work was over before this one's began.
+                let _ = before.join();
+            }
             Ok(())
         } else {
             work();

@@ -24,6 +24,9 @@ pub const REQUEST_BODY_TIME: Duration = Duration::from_secs(20);
 /// Threads that read the archive. Most reads are warm and short; a cold disk is served well by this many at once.
 pub const READERS_MAX: usize = 32;
 
+/// Requests remembered as read lately. About as many entities of usual size as the store keeps.
+pub const WARM_MAX: usize = 2048;
+
 /// Bytes of archived bodies in the hands of connections. A reader beyond that waits for the others.
 pub const BYTES_IN_FLIGHT_MAX: usize = 256 * 1024 * 1024;
 

@@ -12,7 +12,7 @@ use herodotus_page::{ResponseHead, WebUrl};
 use herodotus_store::{Entity, EntityBody, Entry, key_of};
 use std::sync::Arc;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Want {
     Page,
     Embed,

@@ -2,12 +2,14 @@
 
 use crate::answer::Trouble;
 use crate::crawls::Crawls;
-use crate::limits::{BYTES_IN_FLIGHT_MAX, READERS_MAX, WAIT_MAX};
+use crate::limits::{BYTES_IN_FLIGHT_MAX, READERS_MAX, WAIT_MAX, WARM_MAX};
 use crate::origin::Hosts;
 use crate::views::Caches;
 use data_encoding::BASE32_NOPAD;
 use herodotus_catalogue::Catalogue;
 use herodotus_store::Store;
+use quick_cache::sync::Cache;
+use std::hash::{BuildHasher, Hash, RandomState};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use subtle::ConstantTimeEq;
@@ -31,6 +33,9 @@ struct Inner {
     readers: Arc<Semaphore>,
     in_flight: Arc<Semaphore>,
     quit: watch::Sender<bool>,
+    /// Requests whose answer was read lately, so that what it takes is in memory.
+    warm: Cache<u64, ()>,
+    hasher: RandomState,
 }
 
 impl Site {
@@ -53,6 +58,8 @@ impl Site {
             readers: Arc::new(Semaphore::new(READERS_MAX)),
             in_flight: Arc::new(Semaphore::new(BYTES_IN_FLIGHT_MAX)),
             quit: watch::Sender::new(false),
+            warm: Cache::new(WARM_MAX),
+            hasher: RandomState::new(),
         };
         Self { inner: Arc::new(inner) }
     }
@@ -112,6 +119,25 @@ impl Site {
             result
         });
         done.await.unwrap_or_else(|error| Err(Trouble::Ours(error.to_string())))
+    }
+
+    /// Runs what reads the disk: here and now if the same was read lately, since then it is in memory and the way to another
+    /// thread and back would cost more than it does; else as [`Site::blocking`] does. `is_small`: worth remembering so.
+    pub(crate) async fn reading<T: Send + 'static>(
+        &self,
+        what: impl Hash,
+        read: impl FnOnce(&Self) -> Result<T, Trouble> + Send + 'static,
+        is_small: impl FnOnce(&T) -> bool,
+    ) -> Result<T, Trouble> {
+        let name = self.inner.hasher.hash_one(what);
+        if self.inner.warm.get(&name).is_some() {
+            return read(self);
+        }
+        let answer = self.blocking(read).await?;
+        if is_small(&answer) {
+            self.inner.warm.insert(name, ());
+        }
+        Ok(answer)
     }
 
     /// The same as [`Site::hold`] if it is to be had at once.

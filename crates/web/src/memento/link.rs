@@ -70,6 +70,10 @@ pub(crate) fn put_memento(out: &mut String, at: Addresses<'_>, entry: &Entry, re
 /// The mementos that a reader of one wants to know of: first, previous, this, next, last, each once, in order of time.
 pub(crate) fn around(store: &Store, entry: &Entry) -> Result<Vec<(Entry, String)>, Trouble> {
     let EntryKey { key, time, .. } = &entry.id;
+    if store.count(key)? == 1 {
+        // As most are: then there is nothing to look for.
+        return Ok(vec![(entry.clone(), "first last memento".to_owned())]);
+    }
     let capture = |found: &herodotus_store::Result<Entry>| found.as_ref().map_or(true, Entry::is_capture);
     let first = store.versions(key, false).find(capture).transpose()?;
     let last = store.versions(key, true).find(capture).transpose()?;

@@ -159,6 +159,9 @@ fn preflight() -> Response {
     response
 }
 
+/// Entities up to this size are read on the spot when they are in memory; should one not be, it is soon unpacked.
+const WARM_BYTES_MAX: usize = 256 * 1024;
+
 /// What was found for a request, read from the archive.
 #[derive(Debug)]
 struct Shown {
@@ -191,7 +194,9 @@ async fn replay(site: &Site, reader: &Reader, ask: Ask) -> Result<Response, Trou
     };
     let read = || {
         let (url, base) = (ask.url.clone(), reader.seat.bare_origin());
-        site.blocking(move |site| find(site, &url, at, want, &base))
+        let is_small =
+            |shown: &Option<Shown>| shown.as_ref().is_some_and(|s| body::held_bytes(&s.entity) <= WARM_BYTES_MAX);
+        site.reading((&ask.url, at, want), move |site| find(site, &url, at, want, &base), is_small)
     };
     let mut shown = read().await?;
     let mut hold = None;

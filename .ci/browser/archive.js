@@ -6,6 +6,7 @@ import crypto from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
 import fs from 'node:fs';
 import http from 'node:http';
+import { launchBrowser, startTrap } from './harness.js';
 
 export const STAMP = '20260102030405';
 const ASSETS = new URL('../../crates/web/assets/', import.meta.url);
@@ -24,12 +25,30 @@ const MADE = {
 
 export const labelOf = url => 'h' + crypto.createHash('sha256').update(new URL(url).origin).digest('hex').slice(0, 16);
 
+/** An archive, a browser to look at it, and the trap around; `close()` gives the names of the live web that were looked up. */
+export async function startStage() {
+    const trap = await startTrap();
+    const archive = await startArchive();
+    const launched = await launchBrowser(trap);
+    return {
+        trap,
+        archive,
+        browser: launched.browser,
+        async close() {
+            const names = await launched.close();
+            await archive.close();
+            await trap.close();
+            return names;
+        },
+    };
+}
+
 /**
  * `pages`: original URL → HTML, or { type, body, status, headers, bare }; a bare one comes without our script. Emits `request` for each one that reached replay and
  * is remembered in `asked` as `<modifier> <url>`; `strays` are those outside /web/. With `strict`, the server leaves strays
  * to the service worker.
  */
-export async function startArchive(pages = {}) {
+async function startArchive(pages = {}) {
     const events = new EventEmitter();
     const asked = [];
     const strays = [];

@@ -2,24 +2,16 @@
 // at the URL they should, the live web hears nothing, and scripts read back what they would have read then.
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { STAMP, labelOf, startArchive } from './archive.js';
+import { after, test } from 'node:test';
+import { STAMP, labelOf, startStage } from './archive.js';
 import { CASES, NAVIGATIONS } from './cases.js';
-import { launchBrowser, startTrap, until } from './harness.js';
+import { until } from './harness.js';
 
 const PAGE = 'http://site.example/dir/page.html';
-let trap, archive, browser, closeBrowser;
-
-before(async () => {
-    trap = await startTrap();
-    archive = await startArchive();
-    ({ browser, close: closeBrowser } = await launchBrowser(trap));
-});
+const { trap, archive, browser, close } = await startStage();
 
 after(async () => {
-    const names = await closeBrowser();
-    await archive.close();
-    await trap.close();
+    const names = await close();
     assert.deepEqual(trap.seen, [], 'the live web heard from us');
     assert.deepEqual(names, [], 'names were looked up');
 });

@@ -8,7 +8,9 @@ import { comparePng, launchBrowser, recordNetwork, startTrap, until } from './ha
 test('the trap hears requests, silent connections, packets and looked-up names of a page that is not archived', async () => {
     const trap = await startTrap();
     const server = http.createServer((_, response) =>
-        response.writeHead(200, { 'content-type': 'text/html' }).end('<p>live</p>'),
+        response
+            .writeHead(200, { 'content-type': 'text/html', 'content-security-policy': "frame-src 'self'" })
+            .end('<p>live</p>'),
     );
     await new Promise(done => server.listen(0, '127.0.0.1', done));
     const { browser, close } = await launchBrowser(trap);
@@ -18,6 +20,13 @@ test('the trap hears requests, silent connections, packets and looked-up names o
     await page.evaluate(async port => {
         await fetch('http://plain.example/asked', { mode: 'no-cors' });
         await fetch('https://tls.example/', { mode: 'no-cors' }).catch(() => {});
+        // Refused by the policy, but not before a connection has been opened.
+        const frame = document.body.appendChild(document.createElement('iframe'));
+        await new Promise(done => {
+            frame.onload = done;
+            frame.src = '/inner';
+        });
+        frame.contentWindow.location = 'http://ahead.example/';
         // Kept, or it might be collected before it has sent anything.
         window.peer = new RTCPeerConnection({ iceServers: [{ urls: `stun:127.0.0.1:${port}` }] });
         peer.createDataChannel('x');
@@ -27,7 +36,7 @@ test('the trap hears requests, silent connections, packets and looked-up names o
     server.close();
     const names = await close();
     await trap.close();
-    assert.deepEqual(names, ['plain.example', 'tls.example']);
+    assert.deepEqual(names, ['ahead.example', 'plain.example', 'tls.example']);
     assert.ok(urls.includes('http://plain.example/asked'));
     assert.ok(
         trap.requests().some(line => line.startsWith('TCP GET /asked ')),

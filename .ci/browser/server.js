@@ -24,8 +24,11 @@ export function workshop() {
         data: path.join(folder, 'data'),
         later: closer => closers.push(closer),
         async close() {
-            for (const closer of closers.reverse()) await closer();
+            // A closer that finds fault must not leave a server running: the rest is closed first.
+            const faults = [];
+            for (const closer of closers.reverse()) await Promise.resolve(closer()).catch(fault => faults.push(fault));
             fs.rmSync(folder, { recursive: true, force: true });
+            if (faults.length) throw faults[0];
         },
     };
 }

@@ -3,15 +3,12 @@
 import hashlib
 import http.client
 import json
-import socket
-import subprocess
 import time
 
 import harness
 import made
-from harness import VENV_BIN, Archive, Failure, peer
+from harness import Archive, Failure, peer, start_pywb, stop
 
-START_SECONDS_MAX = 60
 URLS_MIN = 50
 
 
@@ -78,43 +75,15 @@ def _replayed(checks, pywb, versions, name):
 
 
 class Pywb:
-    """pywb on a loopback port that the system chose. It has no way to say which port it took, so one is
-    asked for and released just before; when another process wins that race pywb ends and another is tried."""
-
     def __init__(self, root):
         self.root = root
 
     def __enter__(self):
-        for _ in range(3):
-            with socket.socket() as asked:
-                asked.bind(("127.0.0.1", 0))
-                self.port = asked.getsockname()[1]
-            self.log = open(self.root / "log", "ab")
-            command = [str(VENV_BIN / "wayback"), "-b", "127.0.0.1", "-p", str(self.port)]
-            self.process = subprocess.Popen(command, cwd=self.root, stdout=self.log, stderr=self.log)
-            if self._answers():
-                return self
-            self.__exit__()
-        raise Failure(f"pywb does not start; its log is {self.root / 'log'}")
+        self.process, self.port = start_pywb(self.root)
+        return self
 
     def __exit__(self, *_):
-        self.process.terminate()
-        try:
-            self.process.wait(10)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-        self.log.close()
-
-    def _answers(self):
-        end = time.monotonic() + START_SECONDS_MAX
-        while time.monotonic() < end and self.process.poll() is None:
-            try:
-                socket.create_connection(("127.0.0.1", self.port), 1).close()
-                return True
-            except OSError:
-                time.sleep(0.05)
-        return False
+        stop(self.process)
 
     def get(self, version):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)

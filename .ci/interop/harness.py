@@ -12,13 +12,17 @@ import os
 import pathlib
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
+import time
 import traceback
 import zlib
 
 PROGRAM_SECONDS_MAX = 120  # no call of ours or a peer's takes longer on inputs this small
+START_SECONDS_MAX = 60  # pywb loads much before it listens
+STOP_SECONDS_MAX = 20  # what a server may take for its last answers
 VENV_BIN = pathlib.Path(sys.executable).parent
 
 DATE = {
@@ -91,6 +95,39 @@ def run(*command, accept=(0,), cwd=None):
 def peer(name, *arguments, **options):
     """Runs a tool of the field out of the checks' own virtual environment."""
     return run(VENV_BIN / name, *arguments, **options)
+
+
+def start_pywb(root):
+    """Starts pywb on the collections in `root`; gives its process and port.
+
+    It cannot say which port it took: one is asked for and released just before, and another tried if that was lost.
+    """
+    for _ in range(3):
+        with socket.socket() as asked:
+            asked.bind(("127.0.0.1", 0))
+            port = asked.getsockname()[1]
+        command = [str(VENV_BIN / "wayback"), "-b", "127.0.0.1", "-p", str(port)]
+        with open(root / "log", "ab") as log:
+            process = subprocess.Popen(command, cwd=root, stdout=log, stderr=log)
+        end = time.monotonic() + START_SECONDS_MAX
+        while time.monotonic() < end and process.poll() is None:
+            try:
+                socket.create_connection(("127.0.0.1", port), 1).close()
+                return process, port
+            except OSError:
+                time.sleep(0.05)
+        stop(process)
+    raise Failure(f"pywb does not start; its log is {root / 'log'}")
+
+
+def stop(process):
+    """Asks a process to end, and ends it if it does not."""
+    process.terminate()
+    try:
+        process.wait(STOP_SECONDS_MAX)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 class Archive:

@@ -3,15 +3,11 @@
 import http.client
 import json
 import os
-import socket
 import subprocess
 import threading
-import time
 import urllib.parse
 
-from harness import VENV_BIN, Failure, peer
-
-START_SECONDS_MAX = 60
+from harness import Failure, peer, start_pywb, stop
 
 
 class Answer:
@@ -55,19 +51,11 @@ class Server:
     def cdx(self, query):
         return self.ask(f"{self.cdx_path}?{query}")
 
-    def stop(self):
-        self.process.terminate()
-        try:
-            self.process.wait(20)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-        self.log.close()
+    def __exit__(self, *_):
+        stop(self.process)
 
 
 class Pywb(Server):
-    """pywb cannot say which port it took: one is asked for and released just before, and another tried if that was lost."""
-
     def __init__(self, root, collection, name="pywb"):
         super().__init__()
         self.root, self.collection, self.name = root, collection, name
@@ -81,25 +69,8 @@ class Pywb(Server):
         return cls(root, "coll")
 
     def __enter__(self):
-        for _ in range(3):
-            with socket.socket() as asked:
-                asked.bind(("127.0.0.1", 0))
-                self.port = asked.getsockname()[1]
-            self.log = open(self.root / "log", "ab")
-            command = [str(VENV_BIN / "wayback"), "-b", "127.0.0.1", "-p", str(self.port)]
-            self.process = subprocess.Popen(command, cwd=self.root, stdout=self.log, stderr=self.log)
-            end = time.monotonic() + START_SECONDS_MAX
-            while time.monotonic() < end and self.process.poll() is None:
-                try:
-                    socket.create_connection(("127.0.0.1", self.port), 1).close()
-                    return self
-                except OSError:
-                    time.sleep(0.05)
-            self.stop()
-        raise Failure(f"pywb does not start; its log is {self.root / 'log'}")
-
-    def __exit__(self, *_):
-        self.stop()
+        self.process, self.port = start_pywb(self.root)
+        return self
 
     def original(self, url, stamp):
         return self.ask(f"/{self.collection}/{stamp}id_/{url}")
@@ -122,9 +93,9 @@ class Ours(Server):
         self.data, self.log_path = data, log
 
     def __enter__(self):
-        self.log = open(self.log_path, "ab")
         command = [os.environ["HERODOTUS"], "--data", str(self.data), "--json", "serve", "--listen", "127.0.0.1:0"]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.log)
+        with open(self.log_path, "ab") as log:
+            self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log)
         for line in self.process.stdout:
             told = json.loads(line)
             if told.get("event") == "listening":
@@ -132,9 +103,6 @@ class Ours(Server):
                 self.pages_port = int(told["pages"].rpartition(":")[2])
                 return self
         raise Failure(f"`herodotus serve` does not start; its log is {self.log_path}")
-
-    def __exit__(self, *_):
-        self.stop()
 
     def original(self, url, stamp):
         return self.ask(f"/web/{stamp}id_/{url}")

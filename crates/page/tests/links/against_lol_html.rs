@@ -1,13 +1,13 @@
 //! The same tags as `lol_html` finds, a tokenizer that browsers' makers would know: on generated messy pages, and on
 //! documentation of this machine if asked.
 
+use crate::html_files::html_files;
 use crate::{PAGE, url};
 use herodotus_page::{Document, PageReader, WebUrl};
 use lol_html::{HtmlRewriter, Settings, element};
 use proptest::prelude::*;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
-use std::path::Path;
 
 fn ours(page: &WebUrl, html: &[u8]) -> BTreeSet<String> {
     let mut reader = PageReader::new(page.clone(), Document::Html, Some("utf-8"));
@@ -68,25 +68,16 @@ proptest! {
 #[test]
 #[ignore = "reads whatever HTML lies in HTML_DIRECTORY, else in /usr/share/doc"]
 fn real_pages_give_the_same_links() {
-    let directory = std::env::var("HTML_DIRECTORY").unwrap_or_else(|_| "/usr/share/doc".to_owned());
     let (mut pages, mut links) = (0, 0);
-    let mut waiting = vec![Path::new(&directory).to_owned()];
-    while let Some(directory) = waiting.pop() {
-        for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
-            let (path, kind) = (entry.path(), entry.file_type().unwrap());
-            if kind.is_dir() {
-                waiting.push(path);
-            } else if kind.is_file() && path.extension().is_some_and(|extension| extension == "html") {
-                let page = url(&format!("http://docs.test{}", path.display()));
-                let html = std::fs::read(&path).unwrap();
-                let theirs = theirs(&page, &html);
-                let ours = ours(&page, &html);
-                let missing: Vec<_> = theirs.difference(&ours).collect();
-                assert!(missing.is_empty(), "{}: {missing:?}", path.display());
-                pages += 1;
-                links += theirs.len();
-            }
-        }
+    for path in html_files() {
+        let page = url(&format!("http://docs.test{}", path.display()));
+        let html = std::fs::read(&path).unwrap();
+        let theirs = theirs(&page, &html);
+        let ours = ours(&page, &html);
+        let missing: Vec<_> = theirs.difference(&ours).collect();
+        assert!(missing.is_empty(), "{}: {missing:?}", path.display());
+        pages += 1;
+        links += theirs.len();
     }
     println!("{pages} pages, {links} links");
 }

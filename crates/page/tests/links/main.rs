@@ -10,6 +10,8 @@ mod documents;
 mod fuzz_body;
 mod hostile;
 mod html;
+#[path = "../common/html_files.rs"]
+mod html_files;
 mod splits;
 
 use herodotus_page::{Document, Page, PageReader, WebUrl};

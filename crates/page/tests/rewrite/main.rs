@@ -8,6 +8,8 @@ mod charsets;
 mod headers;
 mod hostile;
 mod html;
+#[path = "../common/html_files.rs"]
+mod html_files;
 mod inject;
 mod judge;
 mod real;

@@ -1,10 +1,10 @@
 //! Nothing of a rewritten page leads out of the archive: our own reader of links, which knows nothing of rewriting, reads
 //! the page where it is replayed.
 
+use crate::html_files::html_files;
 use crate::{STAMP, run, url};
 use herodotus_page::rewrite::{HtmlRewriter, Mode, Setting};
 use herodotus_page::{Document, LinkKind, PageReader, WebUrl};
-use std::path::Path;
 
 /// The links of the replayed page that lead elsewhere, and how many there are in all.
 fn escapes(page: &WebUrl, html: &[u8]) -> (Vec<String>, usize) {
@@ -46,22 +46,13 @@ fn nothing_of_a_page_leads_out_of_the_archive() {
 #[test]
 #[ignore = "reads whatever HTML lies in HTML_DIRECTORY, else in /usr/share/doc"]
 fn nothing_of_real_pages_leads_out_of_the_archive() {
-    let directory = std::env::var("HTML_DIRECTORY").unwrap_or_else(|_| "/usr/share/doc".to_owned());
     let (mut pages, mut links) = (0, 0);
-    let mut waiting = vec![Path::new(&directory).to_owned()];
-    while let Some(directory) = waiting.pop() {
-        for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
-            let (path, kind) = (entry.path(), entry.file_type().unwrap());
-            if kind.is_dir() {
-                waiting.push(path);
-            } else if kind.is_file() && path.extension().is_some_and(|extension| extension == "html") {
-                let page = url(&format!("http://docs.test{}", path.display()));
-                let (escapes, count) = escapes(&page, &std::fs::read(&path).unwrap());
-                assert_eq!(escapes, Vec::<String>::new(), "{}", path.display());
-                pages += 1;
-                links += count;
-            }
-        }
+    for path in html_files() {
+        let page = url(&format!("http://docs.test{}", path.display()));
+        let (escapes, count) = escapes(&page, &std::fs::read(&path).unwrap());
+        assert_eq!(escapes, Vec::<String>::new(), "{}", path.display());
+        pages += 1;
+        links += count;
     }
     println!("{pages} pages, {links} links");
 }

@@ -305,6 +305,16 @@ check('the host page: tree, kinds, months', async (tab, ui) => {
     await tab.waitForSelector('main >> text=ceramics');
 });
 
+check('an archive alone says how a ring is made, and no page leads there', async (tab, ui) => {
+    await tab.goto(ui + '/ring');
+    assert.deepEqual(await tab.locator('main pre code').allTextContents(), [
+        'herodotus ring create',
+        'herodotus ring invite',
+        'herodotus node --join TICKET',
+    ]);
+    assert.equal(await tab.locator('header a[href="/ring"]').count(), 0);
+});
+
 check('a crawl is started on the home page and watched, without a click, until it is complete', async (tab, ui) => {
     await tab.goto(ui + '/');
     await tab.fill('#seeds', 'http://fresh.example/');
@@ -348,6 +358,7 @@ check(
             `/diff?url=${MUSEUM}&from=20210301120000&to=20230115120000`,
             '/host/museum.example',
             '/crawls',
+            '/ring',
         ]) {
             await tab.goto(ui + address);
             assert.ok((await brightness()) < 70, `${address} is not dark: ${await brightness()}`);
@@ -372,6 +383,7 @@ for (const host of [NAME, '127.0.0.1']) {
                 '/host/museum.example',
                 '/crawls',
                 '/crawls/fresh.example',
+                '/ring',
                 `/web/2021/http://museum.example/not/here/${'long'.repeat(60)}`,
                 ...['side', 'inline', 'rendered'].map(
                     view => `/diff?url=${MUSEUM}&from=20210301120000&to=20230115120000&view=${view}`,

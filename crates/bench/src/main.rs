@@ -10,6 +10,7 @@ mod frontier;
 mod latency;
 mod peers;
 mod replay;
+mod rpc;
 mod store;
 mod table;
 
@@ -33,6 +34,8 @@ enum What {
     Replay(replay::Args),
     /// The frontier alone: fifty million URLs, and what stays in memory
     Frontier(frontier::Args),
+    /// Calls between peers: beside bare iroh, small ones and bulk
+    Rpc(rpc::Args),
     /// Fetch a list of paths and nothing else: the limit that crawlers are measured by
     #[command(hide = true)]
     Bare(crawl::Bare),
@@ -47,6 +50,7 @@ fn main() -> Result<()> {
         What::Crawl(args) => crawl::run(&args),
         What::Replay(args) => replay::run(&args),
         What::Frontier(args) => frontier::run(&args),
+        What::Rpc(args) => rpc::run(&args),
         What::Bare(bare) => bare.run(),
         What::Measured(measured) => measured.run(),
     }

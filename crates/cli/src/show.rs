@@ -1,10 +1,11 @@
 //! How things are said: numbers with separators, bytes with units, tables, progress on a terminal.
 
+use crate::Session;
 use anyhow::Result;
 use herodotus_store::{Entry, Kind};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
-use std::io::{self, IsTerminal, Write};
+use std::io;
 use std::time::Duration;
 
 /// `1 234 567`, with thin separators that survive copying.
@@ -43,11 +44,8 @@ pub(crate) fn plural(n: u64, one: &str, many: &str) -> String {
 }
 
 /// Prints one JSON value on a line.
-pub(crate) fn json_line(value: &Value) -> Result<()> {
-    let mut out = io::stdout().lock();
-    serde_json::to_writer(&mut out, value).map_err(io::Error::from)?;
-    out.write_all(b"\n")?;
-    Ok(())
+pub(crate) fn json_line(session: &Session, value: &Value) -> Result<()> {
+    session.console.json_line(value)
 }
 
 /// Everything the index knows of a capture.
@@ -77,11 +75,8 @@ pub(crate) fn status(entry: &Entry) -> String {
 }
 
 /// A progress bar on a terminal, silence elsewhere.
-pub(crate) fn progress(total: u64, template: &str) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr_with_hz(10));
-    if !io::stderr().is_terminal() {
-        bar.set_draw_target(ProgressDrawTarget::hidden());
-    }
+pub(crate) fn progress(session: &Session, total: u64, template: &str) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(total), session.console.draw_target(10));
     if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style.progress_chars("━━─"));
     }

@@ -1,11 +1,13 @@
-//! Runs the crawls that people start from a page, and tells how they go.
+//! Runs the crawls that people start from a page, knows those that a command runs in this process, and tells how they go.
 //!
-//! Each crawl is a task on the runtime, as `herodotus crawl` would run it. What a page shows of a running crawl is a copy that
-//! its events keep fresh; of any other, what its state says. Bounded: crawls at once, events remembered.
+//! A page's crawl is a task on the runtime, as `herodotus crawl` would run it; a command's is driven by the command, which
+//! holds a [`Charge`]. What a page shows of a running crawl is a copy that its events keep fresh; of any other, what its
+//! state says. No crawl runs twice at once, and no state is opened while its crawl runs. Bounded: crawls at once, events
+//! remembered.
 
-use crate::crawl::{self, Crawl, Definition, Event, Stop, Summary};
+use crate::crawl::{self, Crawl, Definition, Event, Listed, Stop, Summary};
 use herodotus_base::Timestamp;
-use herodotus_frontier::{Progress, Skipped, Tally, Version};
+use herodotus_frontier::{Progress, Skipped, Tally, UrlRecord, Version};
 use herodotus_page::WebUrl;
 use herodotus_store::Store;
 use herodotus_web::{CrawlAsk, CrawlEvent, CrawlHost, CrawlState, CrawlView, Crawls, Refused};
@@ -49,6 +51,18 @@ struct Run {
     live: Arc<Mutex<Live>>,
 }
 
+/// A crawl that someone runs, as the keeper shows it and may stop it. Dropped before [`Charge::end`], it counts as failed.
+#[derive(Debug)]
+pub struct Charge {
+    keeper: Keeper,
+    name: String,
+    stop: watch::Sender<Stop>,
+    live: Arc<Mutex<Live>>,
+}
+
+/// URLs of a crawl, and where the next ones begin.
+pub type Urls = (Vec<UrlRecord>, Option<Vec<u8>>);
+
 /// What is known of a run.
 #[derive(Debug)]
 struct Live {
@@ -59,6 +73,8 @@ struct Live {
     round: u32,
     progress: Progress,
     tally: Tally,
+    /// Of all runs.
+    total: Tally,
     hosts: Vec<(String, u64, u64, u64)>,
     events: VecDeque<CrawlEvent>,
     trouble: Option<String>,
@@ -131,36 +147,69 @@ impl Keeper {
         Ok((name, definition))
     }
 
-    async fn run(self, name: String, crawl: Crawl, stopped: watch::Receiver<Stop>, live: Arc<Mutex<Live>>) {
-        let teller = self.clone();
-        let told = live.clone();
-        let result = crawl.run(stopped, TELL_EVERY, move |event| teller.hear(&told, event)).await;
-        {
-            let mut live = lock(&live);
-            live.took = Some(live.clock.elapsed());
-            match result {
-                Ok(summary) => live.end(summary),
-                Err(error) => {
-                    live.state = CrawlState::Failed;
-                    live.trouble = Some(format!("the crawl {name} could not go on (it will where it was): {error}"));
-                }
-            }
+    /// Opens a crawl that the caller will run. Until its [`Charge`] is given back, nobody else can open it.
+    pub fn take_on(&self, name: &str, definition: Definition) -> crawl::Result<(Crawl, Charge)> {
+        let mut runs = lock(&self.inner.runs);
+        if runs.get(name).is_some_and(Run::is_going) {
+            return Err(crawl::Error::Asked(format!("the crawl {name} is running already")));
         }
-        // Titles are learnt from what is sealed: a person who has just archived a page looks for it now.
-        let store = self.inner.store.clone();
-        let sealed = tokio::task::spawn_blocking(move || store.seal()).await;
-        if let Ok(Err(error)) = sealed {
-            lock(&live).trouble = Some(error.to_string());
+        if runs.values().filter(|run| run.is_going()).count() >= RUNNING_MAX {
+            let full = format!("{RUNNING_MAX} crawls are running already: wait for one to end, or stop one");
+            return Err(crawl::Error::Asked(full));
         }
+        let crawl = Crawl::open(&self.inner.data, &self.inner.store, name, &definition)?;
+        let stop = watch::Sender::new(Stop::No);
+        let live = Arc::new(Mutex::new(Live {
+            state: CrawlState::Running,
+            began: Timestamp::now(),
+            clock: Instant::now(),
+            took: None,
+            round: crawl.frontier().rounds_begun(),
+            progress: crawl.frontier().progress(),
+            tally: Tally::default(),
+            total: crawl.frontier().total().clone(),
+            hosts: Vec::new(),
+            events: VecDeque::with_capacity(EVENTS_MAX),
+            trouble: None,
+        }));
+        runs.insert(name.to_owned(), Run { definition, stop: stop.clone(), live: live.clone() });
+        drop(runs);
         self.inner.changed.send_modify(|n| *n += 1);
+        Ok((crawl, Charge { keeper: self.clone(), name: name.to_owned(), stop, live }))
     }
 
-    fn hear(&self, live: &Mutex<Live>, event: Event<'_>) {
+    /// Every crawl of the archive, with what is known of those that run at this moment.
+    pub fn listed(&self) -> crawl::Result<Vec<Listed>> {
+        let mut all = Vec::new();
+        for name in crawl::names(&self.inner.data)? {
+            // Held for one at a time: a state may be open only once, and a crawl may be about to open it.
+            let runs = lock(&self.inner.runs);
+            match runs.get(&name).filter(|run| run.is_going()) {
+                Some(run) => all.push(run.listed(&name)),
+                None => all.extend(crawl::look(&self.inner.data, &name)?),
+            }
+        }
+        Ok(all)
+    }
+
+    /// Some of the URLs that a crawl knows, and where to go on. Refused while it runs. `None`: there is no such crawl.
+    pub fn urls(&self, name: &str, from: Option<Vec<u8>>, most: usize) -> crawl::Result<Option<Urls>> {
+        let runs = lock(&self.inner.runs);
+        if runs.get(name).is_some_and(Run::is_going) {
+            let wait = format!("the crawl {name} is running: its URLs can be listed when it is over, or was stopped");
+            return Err(crawl::Error::Asked(wait));
+        }
+        let Some(definition) = crawl::load(&self.inner.data, name)? else { return Ok(None) };
+        Ok(Some(crawl::peek(&self.inner.data, name, &definition)?.urls(from, most)?))
+    }
+
+    fn hear(&self, live: &Mutex<Live>, event: &Event<'_>) {
         let mut live = lock(live);
-        match event {
-            Event::Progress(progress, tally) => {
+        match *event {
+            Event::Progress { progress, run, total } => {
                 live.progress = progress;
-                live.tally = tally.clone();
+                live.tally = run.clone();
+                live.total = total.clone();
                 drop(live);
                 self.inner.changed.send_modify(|n| *n += 1);
             }
@@ -195,7 +244,71 @@ impl Keeper {
     }
 }
 
+impl Charge {
+    /// Says when the crawl is to stop, whoever asked.
+    pub fn stopped(&self) -> watch::Receiver<Stop> {
+        self.stop.subscribe()
+    }
+
+    /// Asks for it, as a page would; from any thread.
+    pub fn stopper(&self) -> watch::Sender<Stop> {
+        self.stop.clone()
+    }
+
+    /// Everything that the crawl tells, so that pages know.
+    pub fn hear(&self, event: &Event<'_>) {
+        self.keeper.hear(&self.live, event);
+    }
+
+    /// The crawl is over. May wait for the disk.
+    pub fn end(&self, result: &crawl::Result<Summary>) {
+        let mut trouble = match result {
+            Ok(_) => None,
+            Err(error) => Some(format!("the crawl {} could not go on (it will where it was): {error}", self.name)),
+        };
+        // Titles are learnt from what is sealed: a person who has just archived a page looks for it now.
+        if let Err(error) = self.keeper.inner.store.seal() {
+            trouble = Some(error.to_string());
+        }
+        let mut live = lock(&self.live);
+        live.took = Some(live.clock.elapsed());
+        live.state = CrawlState::Failed;
+        if let Ok(summary) = result {
+            live.end(summary.clone());
+        }
+        live.trouble = trouble;
+        drop(live);
+        self.keeper.inner.changed.send_modify(|n| *n += 1);
+    }
+}
+
+impl Drop for Charge {
+    fn drop(&mut self) {
+        let mut live = lock(&self.live);
+        if !matches!(live.state, CrawlState::Running | CrawlState::Stopping) {
+            return;
+        }
+        live.state = CrawlState::Failed;
+        live.took = Some(live.clock.elapsed());
+        live.trouble = Some(format!("the crawl {} broke off, which is our mistake", self.name));
+        drop(live);
+        self.keeper.inner.changed.send_modify(|n| *n += 1);
+    }
+}
+
 impl Run {
+    fn listed(&self, name: &str) -> Listed {
+        let live = lock(&self.live);
+        Listed {
+            name: name.to_owned(),
+            definition: self.definition.clone(),
+            complete: false,
+            round: live.round,
+            progress: live.progress,
+            total: live.total.clone(),
+        }
+    }
+
     fn is_going(&self) -> bool {
         matches!(lock(&self.live).state, CrawlState::Running | CrawlState::Stopping)
     }
@@ -298,33 +411,14 @@ impl Crawls for Keeper {
 
     fn start(&self, ask: CrawlAsk) -> Result<String, Refused> {
         let (name, definition) = self.define(&ask)?;
-        let mut runs = lock(&self.inner.runs);
-        if runs.get(&name).is_some_and(Run::is_going) {
-            return Err(Refused(format!("the crawl {name} is running already")));
-        }
-        if runs.values().filter(|run| run.is_going()).count() >= RUNNING_MAX {
-            return Err(Refused(format!("{RUNNING_MAX} crawls are running already: wait for one to end, or stop one")));
-        }
         let _runtime = self.inner.runtime.enter();
-        let crawl = Crawl::open(&self.inner.data, &self.inner.store, &name, &definition)
-            .map_err(|error| Refused(error.to_string()))?;
-        let (stop, stopped) = watch::channel(Stop::No);
-        let live = Arc::new(Mutex::new(Live {
-            state: CrawlState::Running,
-            began: Timestamp::now(),
-            clock: Instant::now(),
-            took: None,
-            round: crawl.frontier().rounds_begun(),
-            progress: crawl.frontier().progress(),
-            tally: Tally::default(),
-            hosts: Vec::new(),
-            events: VecDeque::with_capacity(EVENTS_MAX),
-            trouble: None,
-        }));
-        self.inner.runtime.spawn(self.clone().run(name.clone(), crawl, stopped, live.clone()));
-        runs.insert(name.clone(), Run { definition, stop, live });
-        drop(runs);
-        self.inner.changed.send_modify(|n| *n += 1);
+        let (crawl, charge) = self.take_on(&name, definition).map_err(|error| Refused(error.to_string()))?;
+        let (live, keeper) = (charge.live.clone(), self.clone());
+        self.inner.runtime.spawn(async move {
+            let result = crawl.run(charge.stopped(), TELL_EVERY, move |event| keeper.hear(&live, &event)).await;
+            // Sealing waits for the disk.
+            tokio::task::spawn_blocking(move || charge.end(&result)).await
+        });
         Ok(name)
     }
 

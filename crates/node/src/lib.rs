@@ -1,11 +1,12 @@
 //! Wiring: drives the pure machines with real time, network and disk.
 //!
 //! [`crawl`] runs a frontier against the web, and keeps what comes back in the store. [`Keeper`] runs many of them for
-//! people who start them from a page. [`Indexer`] keeps titles findable.
+//! people who start them from a page. [`Indexer`] keeps titles findable. [`ring`] takes part in a ring of peers.
 
 pub mod crawl;
 mod indexer;
 mod keeper;
+pub mod ring;
 
 pub use indexer::Indexer;
-pub use keeper::Keeper;
+pub use keeper::{Charge, Keeper, Urls};

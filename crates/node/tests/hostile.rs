@@ -105,7 +105,7 @@ fn every_hostile_site_ends_with_its_outcome_and_hurts_nobody() {
             Event::Fetched { url, .. } => (url, Told::Whole),
             Event::Failed { url, code, .. } => (url, Told::Failed(code.to_owned())),
             Event::Skipped { url, reason } => (url, Told::Skipped(reason.to_owned())),
-            Event::Progress(..) => return,
+            Event::Progress { .. } => return,
         };
         by_host.entry(url.host().to_owned()).or_default().push(what.clone());
         told.entry(url.as_str().to_owned()).or_default().push(what);

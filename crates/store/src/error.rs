@@ -34,6 +34,9 @@ pub enum Error {
     /// The caller handed in something that cannot be stored. The store is unchanged.
     #[error("{0}")]
     Refused(String),
+    /// Whoever watched asked for it. What was done before is kept.
+    #[error("stopped before the end")]
+    Stopped,
     /// A file to import, or a place to export to.
     #[error(transparent)]
     Warc(#[from] herodotus_warc::Error),

@@ -34,6 +34,7 @@ mod recover;
 mod scan;
 mod seal;
 mod store;
+mod verdict;
 mod verify;
 mod wire;
 
@@ -47,4 +48,5 @@ pub use index::{Entry, EntryKey, Totals};
 pub use recover::Recovery;
 pub use scan::Scan;
 pub use store::{Appended, Options, Store};
+pub use verdict::Verdict;
 pub use verify::{Damage, Verified};

@@ -5,6 +5,8 @@ use crate::Store;
 use crate::capture::Body;
 use crate::error::{Error, Result};
 use crate::index::{Entry, EntryKey};
+use crate::store::Waiting;
+use crate::verdict::{Verdict, heed};
 use std::io::Read;
 
 /// What [`Store::verify`] found.
@@ -27,7 +29,7 @@ pub struct Damage {
 
 impl Store {
     /// Reads every capture. `progress` is told of each, with the total expected.
-    pub fn verify(&self, mut progress: impl FnMut(u64, u64)) -> Result<Verified> {
+    pub fn verify<V: Verdict>(&self, mut progress: impl FnMut(u64, u64) -> V) -> Result<Verified> {
         self.seal_if_possible()?;
         let totals = self.totals()?;
         let expected = totals.captures + totals.other_records;
@@ -36,6 +38,8 @@ impl Store {
             let entry = entry?;
             match self.check(&entry) {
                 Ok(bytes) => found.bytes += bytes,
+                // Taken out by somebody else while we were reading.
+                Err(_) if self.is_gone(&entry.id) => continue,
                 Err(error @ (Error::Damaged(_) | Error::Disk { .. })) => {
                     let because_of = self.root_of_damage(&entry.id);
                     found.damaged.push(Damage { entry, reason: error.to_string(), because_of });
@@ -43,7 +47,7 @@ impl Store {
                 Err(other) => return Err(other),
             }
             found.captures += 1;
-            progress(found.captures, expected.max(found.captures));
+            heed(progress(found.captures, expected.max(found.captures)))?;
         }
         Ok(found)
     }
@@ -51,6 +55,11 @@ impl Store {
     /// A poisoned store can still be verified: what is pending is in memory and not at stake.
     fn seal_if_possible(&self) -> Result<()> {
         if self.poisoned().is_some() { Ok(()) } else { self.seal() }
+    }
+
+    fn is_gone(&self, id: &EntryKey) -> bool {
+        matches!(self.inner.waiting(id), Some(Waiting::Removed))
+            || self.inner.reader.entry(id).is_ok_and(|entry| entry.is_none_or(|entry| entry.removed))
     }
 
     fn check(&self, entry: &Entry) -> Result<u64> {

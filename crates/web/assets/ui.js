@@ -93,6 +93,33 @@
     });
   }
 
+  // The circle is one stop of the keyboard; arrows walk round it. Without scripts every node is a stop.
+  function circle(box) {
+    let id = "";
+    const spots = () => all("[data-spot]", box);
+    const name = (spot) => spot.getAttribute("href");
+    // Nodes come and go: whoever was chosen stays so while it is there.
+    const mark = () => {
+      const list = spots();
+      const at = Math.max(list.findIndex((spot) => name(spot) === id), 0);
+      list.forEach((spot, n) => spot.setAttribute("tabindex", n === at ? "0" : "-1"));
+    };
+    box.addEventListener("focusin", (event) => {
+      const spot = event.target.closest("[data-spot]");
+      if (spot) { id = name(spot); mark(); }
+    });
+    box.addEventListener("keydown", (event) => {
+      const list = spots();
+      const at = list.indexOf(event.target);
+      const steps = { ArrowRight: at + 1, ArrowDown: at + 1, ArrowLeft: at - 1, ArrowUp: at - 1, Home: 0, End: list.length - 1 };
+      if (at < 0 || !(event.key in steps) || event.ctrlKey || event.metaKey || event.altKey) return;
+      event.preventDefault();
+      list[(steps[event.key] + list.length) % list.length].focus();
+    });
+    new MutationObserver(mark).observe(box, { childList: true, subtree: true });
+    mark();
+  }
+
   // Of two chosen versions one is older: choices that make no sense are shown faint, and turned round when sent (by the server).
   function compare(form) {
     const mark = () => {
@@ -142,6 +169,10 @@
   function live() {
     const REST_MS = 1000;
     const POLL_MS = 4000;
+    // A page may name another place to watch, and another to read itself from than where it is.
+    const page = document.querySelector("[data-live-from]");
+    const from = page ? page.dataset.liveFrom : location.href;
+    const events = page ? page.dataset.liveEvents : "/api/v1/events";
     let isBusy = false;
     let isStale = false;
     const refresh = async () => {
@@ -149,7 +180,7 @@
       isBusy = true;
       isStale = false;
       try {
-        const response = await fetch(location.href, { headers: { accept: "text/html" }, redirect: "error" });
+        const response = await fetch(from, { headers: { accept: "text/html" }, redirect: "error" });
         if (response.ok) swap(new DOMParser().parseFromString(await response.text(), "text/html"));
       } catch { /* the next news, or the next look, will do */ }
       setTimeout(() => { isBusy = false; if (isStale) refresh(); }, REST_MS);
@@ -160,10 +191,10 @@
     let poll = 0;
     const stopPoll = () => { clearInterval(poll); poll = 0; };
     const listen = () => {
-      source = new EventSource("/api/v1/events");
+      source = new EventSource(events);
       source.onopen = stopPoll;
       source.onerror = () => { if (!poll) poll = setInterval(refresh, POLL_MS); };
-      source.addEventListener("crawls", refresh);
+      ["crawls", "ring"].forEach((name) => source.addEventListener(name, refresh));
     };
     const leave = () => { stopPoll(); if (source) source.close(); source = null; };
     document.addEventListener("visibilitychange", () => {
@@ -190,6 +221,7 @@
     theme();
     shortcuts();
     all("[data-calendar]").forEach(calendar);
+    all("[data-circle]").forEach(circle);
     all("[data-compare]").forEach(compare);
     all("[data-jump]").forEach(jump);
     all("[data-frames]").forEach(frames);

@@ -1,6 +1,10 @@
-//! Every page of ours on data worth looking at: a museum's site through seven years, in a scratch archive, and a crawl that seems to run.
+//! Every page of ours on data worth looking at: a museum's site through seven years, in a scratch archive, a crawl that seems to run,
+//! and a ring of 24 nodes that seems to live (`GALLERY_RING=5000`: of so many; `GALLERY_RING=0`: none).
 //!
 //! `cargo run -p herodotus-web --example gallery [UI PORT] [REPLAY PORT]`, then open what it prints. Nothing is kept.
+
+#[path = "gallery/ring.rs"]
+mod ring;
 
 use herodotus_base::Timestamp;
 use herodotus_catalogue::Catalogue;
@@ -8,6 +12,7 @@ use herodotus_store::{Body, Capture, Kind, Record, Store};
 use herodotus_web::{
     Bound, CrawlAsk, CrawlEvent, CrawlHost, CrawlState, CrawlView, Crawls, Hosts, Options, Refused, Scope, Site, Token,
 };
+use ring::PretendedRing;
 use std::error::Error;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::atomic::AtomicBool;
@@ -20,7 +25,7 @@ const HOST: &str = "https://museum.example";
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let mut ports = std::env::args().skip(1).map(|port| port.parse::<u16>());
-    let (ui, replay) = (ports.next().unwrap_or(Ok(8400))?, ports.next().unwrap_or(Ok(8401))?);
+    let (ui, replay) = (ports.next().unwrap_or(Ok(8480))?, ports.next().unwrap_or(Ok(8481))?);
     let dir = tempfile::tempdir()?;
     let (store, _) = Store::open(dir.path())?;
     if std::env::var_os("GALLERY_EMPTY").is_none() {
@@ -38,7 +43,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let crawls: Arc<dyn Crawls> = Arc::new(Pretence::begin());
     let catalogue = Catalogue::open(&dir.path().join("catalogue"))?;
     catalogue.catch_up(&store, usize::MAX, &AtomicBool::new(false))?;
-    let site = Site::new(store, dir.path(), Some(crawls), Arc::new(catalogue), hosts, Token::of(dir.path())?);
+    let mut site = Site::new(store, dir.path(), Some(crawls), Arc::new(catalogue), hosts, Token::of(dir.path())?);
+    let size: usize = std::env::var("GALLERY_RING").map_or(Ok(24), |size| size.parse())?;
+    if size > 1 {
+        site = site.with_peers(Arc::new(PretendedRing::begin(size)));
+    }
     let stop = async {
         // Without a signal to wait for there is nothing better than to go on.
         let _ = tokio::signal::ctrl_c().await;

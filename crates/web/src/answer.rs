@@ -15,6 +15,8 @@ pub(crate) enum Trouble {
     Forbidden(String),
     /// Too much at once.
     Busy,
+    /// Others in the ring were asked, and it came to nothing; it may go better the next time.
+    Unanswered(String),
     Store(herodotus_store::Error),
     /// Our mistake.
     Ours(String),
@@ -32,14 +34,14 @@ impl Trouble {
             Self::Asked(_) => StatusCode::BAD_REQUEST,
             Self::NotFound(_) => StatusCode::NOT_FOUND,
             Self::Forbidden(_) => StatusCode::FORBIDDEN,
-            Self::Busy => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Busy | Self::Unanswered(_) => StatusCode::SERVICE_UNAVAILABLE,
             Self::Store(_) | Self::Ours(_) => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }
 
     pub(crate) fn sentence(&self) -> String {
         match self {
-            Self::Asked(text) | Self::NotFound(text) | Self::Forbidden(text) => text.clone(),
+            Self::Asked(text) | Self::NotFound(text) | Self::Forbidden(text) | Self::Unanswered(text) => text.clone(),
             Self::Busy => "too many requests at once: try again in a moment".to_owned(),
             Self::Store(error) => format!("the archive could not be read: {error}"),
             Self::Ours(error) => format!("something is wrong with this program: {error}"),

@@ -16,8 +16,11 @@ mod guard;
 pub mod limits;
 mod lookup;
 mod memento;
+mod metrics;
 mod origin;
+pub mod peers;
 mod replay;
+mod ring;
 mod server;
 mod site;
 mod stall;
@@ -29,6 +32,7 @@ mod wayback;
 
 pub use crawls::{CrawlAsk, CrawlEvent, CrawlHost, CrawlState, CrawlView, Crawls, Refused, Scope};
 pub use origin::Hosts;
+pub use peers::Peers;
 pub use server::{Bound, Options};
 pub use site::{Site, Token};
 
@@ -36,7 +40,8 @@ use axum::Router;
 
 /// The UI origin: pages for people, the API, the protocols.
 fn ui_router(site: &Site) -> Router {
-    let routes = ui::router().merge(api::router()).merge(cdx::router()).merge(memento::router()).merge(warc::router());
+    let tools = cdx::router().merge(memento::router()).merge(warc::router()).merge(metrics::router());
+    let routes = ui::router().merge(api::router()).merge(tools);
     routes.layer(axum::middleware::from_fn_with_state(site.clone(), guard::ui)).with_state(site.clone())
 }
 

@@ -33,6 +33,20 @@ pub const BYTES_IN_FLIGHT_MAX: usize = 256 * 1024 * 1024;
 /// And so long at most.
 pub const WAIT_MAX: Duration = Duration::from_secs(20);
 
+/// Lookups in the ring at once for whoever asks on a page or through the API: any site that a person visits can make a browser
+/// ask, and each costs other machines some messages.
+pub const LOOKUPS_MAX: usize = 16;
+
+/// And so long each. A lookup in a ring of a million nodes that lost half of them takes less.
+pub const LOOKUP_TIME: Duration = Duration::from_secs(30);
+
+/// Machines that `/metrics` tells apart, those with the most traffic first. Each is nine lines, and Prometheus keeps every name
+/// it ever saw.
+pub const METRICS_PEERS_MAX: usize = 64;
+
+/// Nodes of this machine that `/metrics` tells apart: more than anybody has reason to run.
+pub const METRICS_NODES_MAX: usize = 64;
+
 /// Bytes of a page rewritten at a time: what one connection can hold up the others by.
 pub const REWRITE_STEP_BYTES: usize = 64 * 1024;
 

@@ -1,7 +1,7 @@
 //! Which origin is whose: by what names we may be called, where archived pages are shown, and what they may do there.
 //!
 //! Archived scripts are strangers to us and to each other. They run on the replay listener, and there
-//! - under **a name of their own** for each archived host (`h….localhost:8401`) where browsers know such names: the browser
+//! - under **a name of their own** for each archived host (`h….localhost:8481`) where browsers know such names: the browser
 //!   itself then keeps their storage, cookies and windows apart; or, where no such names are to be had (an address, a name in a LAN),
 //! - **sandboxed without any origin**, so that there is no storage to read and nobody to be.
 //!
@@ -28,7 +28,7 @@ pub struct Hosts {
 /// Where a request to the pages came in.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct UiSeat {
-    /// `http://127.0.0.1:8400`
+    /// `http://127.0.0.1:8480`
     pub(crate) origin: String,
     replay: ReplayBase,
 }
@@ -47,7 +47,7 @@ pub(crate) struct ReplaySeat {
 #[derive(Clone, Debug, PartialEq)]
 struct ReplayBase {
     scheme: &'static str,
-    /// `localhost:8401`
+    /// `localhost:8481`
     authority: String,
     has_names: bool,
 }
@@ -301,16 +301,16 @@ mod tests {
     use super::*;
 
     fn local() -> Hosts {
-        Hosts { ui_port: 8400, replay_port: 8401, ui_url: None, replay_url: None }
+        Hosts { ui_port: 8480, replay_port: 8481, ui_url: None, replay_url: None }
     }
 
     #[test]
     fn on_this_machine_every_archived_host_has_a_name_of_its_own() {
-        for host in ["localhost:8400", "127.0.0.1:8400", "herodotus.localhost:8400"] {
+        for host in ["localhost:8480", "127.0.0.1:8480", "herodotus.localhost:8480"] {
             let ui = local().ui(host).unwrap();
             assert_eq!(ui.origin, format!("http://{host}"));
             let a = ui.replay_origin("example.org");
-            let below = if host.starts_with("herodotus") { ".herodotus.localhost:8401" } else { ".localhost:8401" };
+            let below = if host.starts_with("herodotus") { ".herodotus.localhost:8481" } else { ".localhost:8481" };
             assert!(a.ends_with(below) && a != ui.replay_origin("example.com"), "{a}");
             assert_eq!(a, ui.replay_origin("EXAMPLE.org"));
             let seat = local().replay(a.strip_prefix("http://").unwrap()).unwrap();
@@ -324,12 +324,12 @@ mod tests {
 
     #[test]
     fn elsewhere_archived_pages_have_no_origin() {
-        let ui = local().ui("192.168.1.5:8400").unwrap();
-        assert_eq!(ui.replay_origin("example.org"), "http://192.168.1.5:8401");
-        let seat = local().replay("192.168.1.5:8401").unwrap();
+        let ui = local().ui("192.168.1.5:8480").unwrap();
+        assert_eq!(ui.replay_origin("example.org"), "http://192.168.1.5:8481");
+        let seat = local().replay("192.168.1.5:8481").unwrap();
         assert_eq!(seat.mode(), Mode::Opaque);
         assert!(seat.is_for_pages_without_origin());
-        assert!(!local().replay("127.0.0.1:8401").unwrap().is_for_pages_without_origin());
+        assert!(!local().replay("127.0.0.1:8481").unwrap().is_for_pages_without_origin());
         assert!(!seat.policy().contains("allow-same-origin"));
         assert!(!seat.policy().contains("frame-ancestors"));
     }
@@ -337,17 +337,17 @@ mod tests {
     #[test]
     fn names_of_others_are_refused() {
         for host in
-            ["evil.example", "evil.example:8400", "localhost.evil.example", "127.0.0.1.evil.example", "", "h.localhost"]
+            ["evil.example", "evil.example:8480", "localhost.evil.example", "127.0.0.1.evil.example", "", "h.localhost"]
         {
             assert_eq!(local().ui(host), None, "{host}");
         }
         for host in
-            ["evil.example:8401", "x.localhost:8401", "hshort.localhost:8401", "", "habcdefghij234567.evil.example"]
+            ["evil.example:8481", "x.localhost:8481", "hshort.localhost:8481", "", "habcdefghij234567.evil.example"]
         {
             assert_eq!(local().replay(host), None, "{host}");
         }
-        let seat = local().replay("127.0.0.1:8401").unwrap();
-        for url in ["http://evil.example/", "http://localhost:8400/", "http://hshort.localhost:8401/", "null", ""] {
+        let seat = local().replay("127.0.0.1:8481").unwrap();
+        for url in ["http://evil.example/", "http://localhost:8480/", "http://hshort.localhost:8481/", "null", ""] {
             assert!(!seat.is_replay_url(url), "{url}");
         }
     }

@@ -1,16 +1,20 @@
 //! The two listeners: connections in, each bounded in time and size, and the two routers behind them.
 
 use crate::limits::{CONNECTIONS_MAX, REQUEST_HEAD_BYTES_MAX, REQUEST_HEAD_TIME, WRITE_STALL_TIME};
+use crate::metrics::{Kind, Listener};
 use crate::site::Site;
 use crate::stall::StallGuard;
 use axum::Router;
+use hyper::body::Incoming;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use std::convert::Infallible;
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 /// Where to listen.
@@ -46,8 +50,8 @@ impl Bound {
 
     /// Answers until `stop` is ready; then lets what is being answered end.
     pub async fn serve(self, site: Site, stop: impl Future<Output = ()> + Send) {
-        let ui = listen(self.ui, crate::ui_router(&site), site.quitting());
-        let replay = listen(self.replay, crate::replay_router(&site), site.quitting());
+        let ui = listen(self.ui, Listener::Pages, crate::ui_router(&site), &site);
+        let replay = listen(self.replay, Listener::Replay, crate::replay_router(&site), &site);
         let both = async { tokio::join!(ui, replay) };
         tokio::pin!(both);
         tokio::select! {
@@ -62,7 +66,8 @@ impl Bound {
 /// How long what is being answered may take once we were asked to stop.
 const GRACE: std::time::Duration = std::time::Duration::from_secs(5);
 
-async fn listen(listener: TcpListener, router: Router, mut quitting: watch::Receiver<bool>) {
+async fn listen(listener: TcpListener, which: Listener, router: Router, site: &Site) {
+    let mut quitting = site.quitting();
     let slots = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     let mut connections = JoinSet::new();
     loop {
@@ -78,9 +83,9 @@ async fn listen(listener: TcpListener, router: Router, mut quitting: watch::Rece
         };
         match accepted {
             Ok((stream, peer)) => {
-                let (router, quitting) = (router.clone(), quitting.clone());
+                let (router, site) = (router.clone(), site.clone());
                 connections.spawn(async move {
-                    converse(stream, peer, router, quitting).await;
+                    converse(stream, peer, which, router, &site).await;
                     drop(slot);
                 });
             }
@@ -91,9 +96,19 @@ async fn listen(listener: TcpListener, router: Router, mut quitting: watch::Rece
     let _ = tokio::time::timeout(GRACE, async { while connections.join_next().await.is_some() {} }).await;
 }
 
-async fn converse(stream: TcpStream, peer: SocketAddr, router: Router, mut quitting: watch::Receiver<bool>) {
+async fn converse(stream: TcpStream, peer: SocketAddr, which: Listener, router: Router, site: &Site) {
+    let mut quitting = site.quitting();
     let _ = stream.set_nodelay(true);
-    let service = TowerToHyperService::new(router.layer(axum::Extension(Peer(peer))));
+    let answering = TowerToHyperService::new(router.layer(axum::Extension(Peer(peer))));
+    let service = service_fn(|request: hyper::Request<Incoming>| {
+        let kind = Kind::of(which, request.uri().path());
+        let answer = answering.call(request);
+        async move {
+            let answer = answer.await?;
+            site.counts().add(which, kind, answer.status());
+            Ok::<_, Infallible>(answer)
+        }
+    });
     let mut server = hyper::server::conn::http1::Builder::new();
     server.timer(TokioTimer::new()).header_read_timeout(REQUEST_HEAD_TIME).max_buf_size(REQUEST_HEAD_BYTES_MAX);
     let io = TokioIo::new(StallGuard::new(stream, WRITE_STALL_TIME));

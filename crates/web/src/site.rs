@@ -3,7 +3,9 @@
 use crate::answer::Trouble;
 use crate::crawls::Crawls;
 use crate::limits::{BYTES_IN_FLIGHT_MAX, READERS_MAX, WAIT_MAX, WARM_MAX};
+use crate::metrics::Counts;
 use crate::origin::Hosts;
+use crate::peers::Peers;
 use crate::views::Caches;
 use data_encoding::BASE32_NOPAD;
 use herodotus_catalogue::Catalogue;
@@ -11,7 +13,7 @@ use herodotus_store::Store;
 use quick_cache::sync::Cache;
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use subtle::ConstantTimeEq;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
@@ -26,10 +28,12 @@ struct Inner {
     store: Store,
     data: PathBuf,
     crawls: Option<Arc<dyn Crawls>>,
+    peers: OnceLock<Arc<dyn Peers>>,
     catalogue: Arc<Catalogue>,
     hosts: Hosts,
     token: Token,
     caches: Caches,
+    counts: Counts,
     readers: Arc<Semaphore>,
     in_flight: Arc<Semaphore>,
     quit: watch::Sender<bool>,
@@ -51,10 +55,12 @@ impl Site {
             store,
             data: data.to_owned(),
             crawls,
+            peers: OnceLock::new(),
             catalogue,
             hosts,
             token,
             caches: Caches::default(),
+            counts: Counts::default(),
             readers: Arc::new(Semaphore::new(READERS_MAX)),
             in_flight: Arc::new(Semaphore::new(BYTES_IN_FLIGHT_MAX)),
             quit: watch::Sender::new(false),
@@ -62,6 +68,13 @@ impl Site {
             hasher: RandomState::new(),
         };
         Self { inner: Arc::new(inner) }
+    }
+
+    /// The same site in a ring. All clones see it; a site is in one ring, so that of several the first counts.
+    #[must_use]
+    pub fn with_peers(self, peers: Arc<dyn Peers>) -> Self {
+        let _ = self.inner.peers.set(peers);
+        self
     }
 
     pub(crate) fn store(&self) -> &Store {
@@ -75,6 +88,16 @@ impl Site {
 
     pub(crate) fn crawls(&self) -> Option<&Arc<dyn Crawls>> {
         self.inner.crawls.as_ref()
+    }
+
+    /// The ring that this machine belongs to, if any.
+    pub(crate) fn peers(&self) -> Option<&Arc<dyn Peers>> {
+        self.inner.peers.get()
+    }
+
+    /// Requests that were answered.
+    pub(crate) fn counts(&self) -> &Counts {
+        &self.inner.counts
     }
 
     /// Titles, which may be a little behind the archive.

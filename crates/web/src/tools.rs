@@ -22,7 +22,7 @@ use tokio::sync::OwnedSemaphorePermit;
 pub(crate) struct Asked {
     /// Path and query as they came: an archived URL in a path has a query of its own.
     pub(crate) target: String,
-    /// Origin under which programs find mementos: `http://localhost:8401`.
+    /// Origin under which programs find mementos: `http://localhost:8481`.
     pub(crate) base: String,
     pub(crate) head: HeaderMap,
 }

@@ -56,8 +56,49 @@ fn a_page_is_rewritten_and_keeps_its_own_headers_under_other_names() {
     assert_eq!(answer.header("content-type"), "text/html; charset=UTF-8");
     assert_eq!(answer.header("x-archive-orig-content-type"), "text/html");
     assert_eq!(answer.header("memento-datetime"), "Sun, 01 Feb 2026 00:00:00 GMT");
-    let policy = answer.header("content-security-policy");
-    assert!(policy.contains("default-src 'self'") && policy.contains("sandbox"), "{policy}");
+}
+
+/// The wall, word for word, in each place where pages are shown: whoever changes what a browser lets archived pages do says so here.
+#[test]
+fn every_page_comes_with_exactly_this_policy() {
+    let face = three_versions();
+    let (ui, replay) = (face.ui, face.replay);
+    // The name of site.example.
+    let label = "hhet3nqzns2csreyf";
+    for (host, own, pages) in [
+        // Names of their own, below each of the two names of this machine.
+        (
+            format!("{label}.localhost:{replay}"),
+            format!("'self' http://*.localhost:{replay}"),
+            format!("http://localhost:{ui} http://127.0.0.1:{ui}"),
+        ),
+        (
+            format!("{label}.herodotus.localhost:{replay}"),
+            format!("'self' http://*.herodotus.localhost:{replay}"),
+            format!("http://herodotus.localhost:{ui}"),
+        ),
+        // No origin: elsewhere, and for programs on this machine.
+        (format!("192.168.1.5:{replay}"), format!("'self' http://192.168.1.5:{replay}"), String::new()),
+        (format!("127.0.0.1:{replay}"), format!("'self' http://127.0.0.1:{replay}"), String::new()),
+    ] {
+        let (ancestors, same_origin) = match pages.as_str() {
+            "" => (String::new(), ""),
+            pages => (format!("frame-ancestors {own} {pages}; "), " allow-same-origin"),
+        };
+        let wanted = format!(
+            "default-src 'self' data: blob: 'unsafe-inline' 'unsafe-eval' 'wasm-unsafe-eval'; \
+             frame-src {own} data: blob: about:; form-action {own}; base-uri {own}; object-src 'self'; \
+             worker-src 'self' blob: data:; manifest-src 'none'; webrtc 'block'; {ancestors}\
+             sandbox allow-scripts allow-forms allow-modals allow-downloads allow-pointer-lock{same_origin}"
+        );
+        let ask = |path: &str| face.get_with(path, &[("Host", &host), ("Sec-Fetch-Dest", "iframe")]);
+        let page = ask(&format!("/web/20260201000000/{PAGE}"));
+        assert_eq!((page.status, page.header("content-security-policy")), (200, wanted.as_str()), "{host}");
+        // So does what is said where no page is.
+        for path in ["/web/20260201000000/http://none.example/", "/web/nonsense", "/stray"] {
+            assert_eq!(ask(path).header("content-security-policy"), wanted, "{host}{path}");
+        }
+    }
 }
 
 #[test]
@@ -71,7 +112,8 @@ fn the_original_is_given_byte_for_byte_with_its_headers() {
     assert_eq!((answer.header("x-own"), answer.header("content-type")), ("1", "text/html; charset=x"));
     assert_eq!((answer.header("set-cookie"), answer.header("x-archive-orig-set-cookie")), ("", "a=b"));
     // A browser that opens it runs nothing of it.
-    assert!(answer.header("content-security-policy").contains("default-src 'none'; sandbox;"));
+    let ancestors = format!("frame-ancestors http://localhost:{ui} http://127.0.0.1:{ui}", ui = face.ui);
+    assert_eq!(answer.header("content-security-policy"), format!("default-src 'none'; sandbox; {ancestors}"));
 }
 
 #[test]
@@ -235,7 +277,7 @@ fn other_sites_can_not_read_the_archive() {
     // Whoever says nothing is nobody here. Where pages have no origin, it may be one of them.
     let silent = [("Origin", "null"), ("Sec-Fetch-Site", "cross-site"), ("Sec-Fetch-Mode", "cors")];
     assert_eq!(face.get_with(&path, &silent).status, 403);
-    let lan = [("Origin", "null"), ("Host", "192.0.2.7:8401")];
+    let lan = [("Origin", "null"), ("Host", "192.0.2.7:8481")];
     assert_eq!(face.get_with(&path, &lan).header("access-control-allow-origin"), "null");
 }
 

@@ -1,15 +1,18 @@
 //! `crawl`: archive a site, and go on where it was left.
 
+use super::CONTACT_VARIABLE;
 use crate::Session;
 use crate::commands::crawl_report::{Reporter, print_summary};
+use crate::console::Console;
 use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, ValueEnum};
 use herodotus_frontier::{Media, Scope, Span};
-use herodotus_node::crawl::{Crawl as Run, Definition, Stop, Summary, load, name_for};
+use herodotus_node::crawl::{Crawl as Run, Definition, Event, Stop, Summary, load, name_for};
 use ipnet::IpNet;
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 use tokio::sync::watch;
 
 /// Archive sites: their pages, and what the pages need to be shown.
@@ -85,8 +88,8 @@ pub(crate) struct Crawl {
     user_agent: Option<String>,
 
     /// Mail address or URL where a server's owner can reach you
-    #[arg(long, value_name = "MAIL|URL", env = "HERODOTUS_CONTACT")]
-    contact: Option<String>,
+    #[arg(long, value_name = "MAIL|URL", env = CONTACT_VARIABLE)]
+    pub(crate) contact: Option<String>,
 
     /// Do not ask for robots.txt, nor heed nofollow and noarchive: for your own sites
     #[arg(long)]
@@ -148,22 +151,33 @@ const EXIT_STOPPED: u8 = 130;
 impl Crawl {
     pub(crate) fn run(self, session: &Session) -> Result<ExitCode> {
         let data = session.data_dir()?;
-        let (name, definition) = self.define(&data)?;
+        let (name, definition) = self.define(session, &data)?;
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("starting threads")?;
         let store = session.open()?;
-        let crawl = Run::open(&data, &store, &name, &definition)?;
-        if definition.contact.is_none() && definition.user_agent.is_none() && definition.allow_private.is_empty() {
-            eprintln!(
-                "herodotus: please tell servers how to reach you: --contact you@example.org (or HERODOTUS_CONTACT)"
-            );
+        let is_shy =
+            definition.contact.is_none() && definition.user_agent.is_none() && definition.allow_private.is_empty();
+        // In a node, its pages show the crawl, and may stop it too.
+        let (crawl, charge) = match session.keeper() {
+            Some(keeper) => keeper.take_on(&name, definition).map(|(crawl, charge)| (crawl, Some(Arc::new(charge))))?,
+            None => (Run::open(&data, &store, &name, &definition)?, None),
+        };
+        if is_shy {
+            session.tell("please tell servers how to reach you: --contact you@example.org (or HERODOTUS_CONTACT)");
         }
-        let mut reporter = Reporter::new(session.json, &name, &crawl);
-        let (stop, stopped) = watch::channel(Stop::No);
+        let mut reporter = Reporter::new(&session.console, session.json, &name, &crawl);
+        let stop = charge.as_ref().map_or_else(|| watch::Sender::new(Stop::No), |charge| charge.stopper());
         let (every, line) = (reporter.every(), reporter.line());
+        let told = charge.clone();
         let summary = runtime.block_on(async {
-            let listener = tokio::spawn(listen(stop, line.clone()));
-            let run = tokio::spawn(crawl.run(stopped, every, move |event| reporter.tell(&event)));
-            let summary = run.await;
+            let stopped = stop.subscribe();
+            let listener = tokio::spawn(listen(session.console.clone(), stop, line.clone()));
+            let watch = move |event: Event<'_>| {
+                if let Some(charge) = &told {
+                    charge.hear(&event);
+                }
+                reporter.tell(&event);
+            };
+            let summary = tokio::spawn(crawl.run(stopped, every, watch)).await;
             listener.abort();
             summary
         });
@@ -171,27 +185,31 @@ impl Crawl {
         let summary = summary.context("the crawl broke off, which is our mistake")?;
         // What is still on its way is not waited for: its URLs are in the queue.
         runtime.shutdown_background();
+        if let Some(charge) = charge {
+            charge.end(&summary);
+        }
         let summary = summary.with_context(|| format!("the crawl {name} could not go on (it will where it was)"))?;
-        store.close().context("closing the archive")?;
-        print_summary(session.json, &data, session.data.is_some(), &summary)?;
+        session.close(store).context("closing the archive")?;
+        print_summary(session, &summary)?;
         Ok(exit_code(&summary))
     }
 
     /// What is to be crawled: what is known under the name, what the file says, what the flags say, in this order.
-    fn define(&self, data: &std::path::Path) -> Result<(String, Definition)> {
+    fn define(&self, session: &Session, data: &std::path::Path) -> Result<(String, Definition)> {
         let mut seeds = Vec::new();
         for seed in &self.seeds {
             if seed == "-" {
-                seeds.extend(read_seeds(std::io::stdin().lock()).context("reading seeds from standard input")?);
+                seeds.extend(read_seeds(session.console.input()).context("reading seeds from standard input")?);
             } else {
                 seeds.push(seed.clone());
             }
         }
         if let Some(path) = &self.seeds_from {
-            let file = std::fs::File::open(path).with_context(|| format!("reading seeds from {}", path.display()))?;
-            seeds.extend(read_seeds(file).with_context(|| format!("reading seeds from {}", path.display()))?);
+            let reading = || format!("reading seeds from {}", path.display());
+            let file = std::fs::File::open(session.path(path)).with_context(reading)?;
+            seeds.extend(read_seeds(file).with_context(reading)?);
         }
-        let from_file = self.file.as_deref().map(Definition::read).transpose()?;
+        let from_file = self.file.as_deref().map(|path| Definition::read(&session.path(path))).transpose()?;
         let first = seeds.first().or_else(|| from_file.as_ref().and_then(|file| file.seeds.first())).cloned();
         let name = match (&self.name, first) {
             (Some(name), _) => name.clone(),
@@ -264,11 +282,17 @@ fn add_missing<T: Clone + Eq + std::hash::Hash>(known: &mut Vec<T>, more: &[T]) 
     known.extend(more.iter().filter(|one| there.insert((*one).clone())).cloned());
 }
 
+/// Bytes of seeds: about a million of them. They are held in memory, and in a node there are others.
+const SEEDS_BYTES_MAX: u64 = 64 << 20;
+
 /// One seed a line; empty lines and lines that begin with `#` are left out.
 fn read_seeds(from: impl Read) -> Result<Vec<String>> {
     let mut seeds = Vec::new();
-    for line in BufReader::new(from).lines() {
+    let mut left = SEEDS_BYTES_MAX;
+    for line in BufReader::new(from.take(SEEDS_BYTES_MAX + 1)).lines() {
         let line = line?;
+        let enough = "too many seeds: at most 64 MiB of them are taken at once";
+        left = left.checked_sub(line.len() as u64 + 1).context(enough)?;
         let line = line.trim();
         if !line.is_empty() && !line.starts_with('#') {
             seeds.push(line.to_owned());
@@ -278,18 +302,16 @@ fn read_seeds(from: impl Read) -> Result<Vec<String>> {
 }
 
 /// The first Ctrl-C stops gently, the second at once.
-async fn listen(stop: watch::Sender<Stop>, line: indicatif::ProgressBar) {
-    let Ok(mut terminate) = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) else { return };
+async fn listen(console: Console, stop: watch::Sender<Stop>, line: indicatif::ProgressBar) {
+    let Ok(mut stops) = console.stops() else { return };
     for (kind, text) in [
         (Stop::Gently, "Stopping: what is in flight is still kept. Once more stops at once."),
         (Stop::Now, "Stopped at once: what was in flight is asked for again next time."),
     ] {
-        tokio::select! {
-            _ = tokio::signal::ctrl_c() => {}
-            _ = terminate.recv() => {}
-        }
-        line.suspend(|| eprintln!("herodotus: {text}"));
-        if stop.send(kind).is_err() {
+        stops.next().await;
+        let is_over = stop.send(kind).is_err();
+        line.suspend(|| console.tell(text));
+        if is_over {
             return;
         }
     }

@@ -1,14 +1,15 @@
 //! What a crawl shows: a live line on a terminal, a line now and then in a pipe, events for programs, a summary for all.
 
-use crate::show::{bytes, count, json_line, plural};
+use crate::Session;
+use crate::console::Console;
+use crate::show::{bytes, count, plural};
 use anyhow::Result;
 use herodotus_frontier::{End, Progress, Skipped, Tally, Version};
 use herodotus_node::crawl::{Crawl, Event, Summary};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::io::{self, IsTerminal};
-use std::path::Path;
+use std::io::Write;
 use std::time::{Duration, Instant};
 
 /// Between two lines in a pipe, and between two looks at a terminal.
@@ -20,6 +21,7 @@ const RATE_WINDOW: Duration = Duration::from_secs(5);
 
 #[derive(Debug)]
 pub(crate) struct Reporter {
+    console: Console,
     json: bool,
     line: ProgressBar,
     is_terminal: bool,
@@ -30,9 +32,9 @@ pub(crate) struct Reporter {
 }
 
 impl Reporter {
-    pub(crate) fn new(json: bool, name: &str, crawl: &Crawl) -> Self {
-        let is_terminal = io::stderr().is_terminal() && !json;
-        let line = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(5));
+    pub(crate) fn new(console: &Console, json: bool, name: &str, crawl: &Crawl) -> Self {
+        let is_terminal = console.width().is_some() && !json;
+        let line = ProgressBar::with_draw_target(None, console.draw_target(5));
         if is_terminal {
             if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}") {
                 line.set_style(style);
@@ -45,12 +47,16 @@ impl Reporter {
         let round = crawl.frontier().rounds_begun();
         if json {
             let begun = json!({ "event": "begin", "name": name, "round": round, "urls": progress.urls });
-            let _ = json_line(&begun);
+            let _ = console.json_line(&begun);
         } else {
             let known = if progress.urls > 1 { format!(", {} known", count(progress.urls)) } else { String::new() };
-            eprintln!("Crawl {name}, round {round}{known}. Ctrl-C stops it; the same command goes on.");
+            let _ = writeln!(
+                console.err(),
+                "Crawl {name}, round {round}{known}. Ctrl-C stops it; the same command goes on."
+            );
         }
-        Self { json, line, is_terminal, began: Instant::now(), rate: Vec::new(), is_first: true }
+        let console = console.clone();
+        Self { console, json, line, is_terminal, began: Instant::now(), rate: Vec::new(), is_first: true }
     }
 
     pub(crate) fn every(&self) -> Duration {
@@ -64,15 +70,15 @@ impl Reporter {
     pub(crate) fn tell(&mut self, event: &Event<'_>) {
         if self.json {
             // Whoever reads may have gone; the crawl goes on.
-            let _ = json_line(&event_json(event));
+            let _ = self.console.json_line(&event_json(event));
             return;
         }
-        let Event::Progress(progress, tally) = event else { return };
-        let text = self.progress_text(progress, tally);
+        let Event::Progress { progress, run, .. } = event else { return };
+        let text = self.progress_text(progress, run);
         if self.is_terminal {
             self.line.set_message(text);
         } else if !std::mem::take(&mut self.is_first) {
-            eprintln!("{text}");
+            let _ = writeln!(self.console.err(), "{text}");
         }
     }
 
@@ -126,12 +132,12 @@ fn event_json(event: &Event<'_>) -> Value {
             "event": "failed", "url": url.as_str(), "code": code, "message": message, "temporary": again,
         }),
         Event::Skipped { url, reason } => json!({ "event": "skipped", "url": url.as_str(), "reason": reason }),
-        Event::Progress(progress, tally) => json!({
+        Event::Progress { progress, run, .. } => json!({
             "event": "progress",
-            "fetched": tally.fetched,
-            "pages": tally.pages,
-            "bytes": tally.bytes,
-            "failed": tally.failed,
+            "fetched": run.fetched,
+            "pages": run.pages,
+            "bytes": run.bytes,
+            "failed": run.failed,
             "waiting": progress.waiting,
             "in_flight": progress.in_flight,
             "hosts": progress.hosts,
@@ -141,15 +147,15 @@ fn event_json(event: &Event<'_>) -> Value {
 }
 
 /// The end of a run, and how to go on.
-pub(crate) fn print_summary(json: bool, data: &Path, data_named: bool, summary: &Summary) -> Result<()> {
+pub(crate) fn print_summary(session: &Session, summary: &Summary) -> Result<()> {
     let tally = &summary.tally;
-    if json {
+    if session.json {
         let hosts: Vec<_> = summary
             .hosts
             .iter()
             .map(|(name, fetched, failed, bytes)| json!({"host": name, "fetched": fetched, "failed": failed, "bytes": bytes}))
             .collect();
-        return json_line(&json!({
+        return session.console.json_line(&json!({
             "event": "summary",
             "name": summary.name,
             "round": summary.round,
@@ -170,39 +176,39 @@ pub(crate) fn print_summary(json: bool, data: &Path, data_named: bool, summary: 
         None => "Stopped".to_owned(),
     };
     let seconds = summary.took.as_secs_f64();
-    println!(
+    session.say(format_args!(
         "{ending}: {} fetched, {} in {seconds:.1} s ({:.1}/s).",
         plural(tally.fetched, "URL", "URLs"),
         bytes(tally.bytes),
         tally.fetched as f64 / seconds.max(0.001)
-    );
-    println!(
+    ));
+    session.say(format_args!(
         "{} new, {} changed, {} unchanged{}{}.",
         count(tally.new),
         count(tally.changed),
         count(tally.unchanged),
         optional(tally.archived, "had already"),
         optional(tally.failed, "failed"),
-    );
-    table("status", &tally.statuses);
-    table("media", &tally.media);
+    ));
+    table(session, "status", &tally.statuses);
+    table(session, "media", &tally.media);
     if summary.hosts.len() > 1 {
         let hosts: BTreeMap<_, _> =
             summary.hosts.iter().map(|(name, fetched, _, _)| (name.clone(), *fetched)).collect();
-        table("host", &hosts);
+        table(session, "host", &hosts);
     }
-    reasons("failed", &tally.failures);
-    reasons("cut short", &tally.truncated);
-    reasons("left out", &tally.skipped);
-    let data = if data_named { format!("--data {} ", data.display()) } else { String::new() };
+    reasons(session, "failed", &tally.failures);
+    reasons(session, "cut short", &tally.truncated);
+    reasons(session, "left out", &tally.skipped);
+    let data = session.data.as_ref().map(|data| format!("--data {} ", data.display())).unwrap_or_default();
     if summary.end != Some(End::Complete) {
-        println!(
+        session.say(format_args!(
             "\n{} wait. Go on with: herodotus {data}crawl --name {}",
             plural(summary.progress.waiting, "URL", "URLs"),
             summary.name
-        );
+        ));
     } else if tally.fetched + tally.archived > 0 {
-        println!("\nThe next round: herodotus {data}crawl --name {}", summary.name);
+        session.say(format_args!("\nThe next round: herodotus {data}crawl --name {}", summary.name));
     }
     Ok(())
 }
@@ -212,34 +218,34 @@ fn optional(n: u64, what: &str) -> String {
 }
 
 /// Names with their counts, the largest first, on a few lines.
-fn table(title: &str, counts: &BTreeMap<String, u64>) {
+fn table(session: &Session, title: &str, counts: &BTreeMap<String, u64>) {
     const SHOWN: usize = 12;
     if counts.is_empty() {
         return;
     }
     let mut rows: Vec<_> = counts.iter().collect();
     rows.sort_by(|a, b| b.1.cmp(a.1).then_with(|| a.0.cmp(b.0)));
-    println!();
+    session.say("");
     for (i, (name, n)) in rows.iter().take(SHOWN).enumerate() {
-        println!("{:<10} {:>10}  {name}", if i == 0 { title } else { "" }, count(**n));
+        session.say(format_args!("{:<10} {:>10}  {name}", if i == 0 { title } else { "" }, count(**n)));
     }
     let rest: u64 = rows.iter().skip(SHOWN).map(|(_, n)| **n).sum();
     if rest > 0 {
-        println!("{:<10} {:>10}  in {} others", "", count(rest), rows.len() - SHOWN);
+        session.say(format_args!("{:<10} {:>10}  in {} others", "", count(rest), rows.len() - SHOWN));
     }
 }
 
-fn reasons(title: &str, reasons: &BTreeMap<String, Skipped>) {
+fn reasons(session: &Session, title: &str, reasons: &BTreeMap<String, Skipped>) {
     if reasons.is_empty() {
         return;
     }
-    println!();
+    session.say("");
     let mut rows: Vec<_> = reasons.iter().collect();
     rows.sort_by(|a, b| b.1.urls.cmp(&a.1.urls).then_with(|| a.0.cmp(b.0)));
     for (i, (code, what)) in rows.iter().enumerate() {
         let title = if i == 0 { title } else { "" };
         let meaning = meaning(code);
-        println!("{title:<10} {:>10}  {meaning} ({code}), such as {}", count(what.urls), what.example);
+        session.say(format_args!("{title:<10} {:>10}  {meaning} ({code}), such as {}", count(what.urls), what.example));
     }
 }
 

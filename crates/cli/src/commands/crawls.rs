@@ -6,6 +6,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use herodotus_base::Timestamp;
 use herodotus_frontier::UrlRecord;
+use herodotus_node::Keeper;
 use herodotus_node::crawl::{list, load, peek};
 use serde_json::json;
 use std::process::ExitCode;
@@ -18,13 +19,14 @@ pub(crate) struct Crawls {
     name: Option<String>,
 }
 
-/// URLs read from a crawl's state at a time.
-const URLS_AT_ONCE: usize = 1_000;
+/// URLs read from a crawl's state at a time. Some megabytes: in a node, whose crawls may begin at any moment, the state is
+/// opened anew for each such part.
+const URLS_AT_ONCE: usize = 20_000;
 
 impl Crawls {
     pub(crate) fn run(self, session: &Session) -> Result<ExitCode> {
         let data = session.data_dir()?;
-        // The archive's lock keeps a running crawl from being read half-way.
+        // The archive's lock keeps a running crawl from being read half-way; in a node the keeper does.
         let store = session.open_existing()?;
         match &self.name {
             Some(name) => self.urls(session, &data, name)?,
@@ -35,36 +37,40 @@ impl Crawls {
     }
 
     fn list(session: &Session, data: &std::path::Path) -> Result<()> {
-        let crawls = list(data)?;
+        let crawls = session.keeper().map_or_else(|| list(data), Keeper::listed)?;
         if session.json {
             for crawl in &crawls {
-                json_line(&json!({
-                    "name": crawl.name,
-                    "complete": crawl.complete,
-                    "round": crawl.round,
-                    "urls": crawl.progress.urls,
-                    "waiting": crawl.progress.waiting,
-                    "hosts": crawl.progress.hosts,
-                    "tally": crawl.total,
-                    "seeds": crawl.definition.seeds,
-                    "settings": crawl.definition.crawl,
-                }))?;
+                json_line(
+                    session,
+                    &json!({
+                        "name": crawl.name,
+                        "complete": crawl.complete,
+                        "round": crawl.round,
+                        "urls": crawl.progress.urls,
+                        "waiting": crawl.progress.waiting,
+                        "hosts": crawl.progress.hosts,
+                        "tally": crawl.total,
+                        "seeds": crawl.definition.seeds,
+                        "settings": crawl.definition.crawl,
+                    }),
+                )?;
             }
             return Ok(());
         }
         if crawls.is_empty() {
-            println!("There are no crawls here yet. Begin one with: herodotus crawl https://example.org");
+            session
+                .say(format_args!("There are no crawls here yet. Begin one with: herodotus crawl https://example.org"));
             return Ok(());
         }
-        println!(
+        session.say(format_args!(
             "{:<28} {:>6} {:>10} {:>10} {:>10} {:>9}  seeds",
             "name", "round", "urls", "waiting", "fetched", "bytes"
-        );
+        ));
         for crawl in &crawls {
             let waiting = if crawl.complete { "done".to_owned() } else { count(crawl.progress.waiting) };
             let more = crawl.definition.seeds.len().saturating_sub(1);
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            println!(
+            session.say(format_args!(
                 "{:<28} {:>6} {:>10} {waiting:>10} {:>10} {:>9}  {}{more}",
                 crawl.name,
                 crawl.round,
@@ -72,26 +78,32 @@ impl Crawls {
                 count(crawl.total.fetched),
                 bytes(crawl.total.bytes),
                 crawl.definition.seeds.first().map_or("", String::as_str),
-            );
+            ));
         }
         Ok(())
     }
 
     fn urls(&self, session: &Session, data: &std::path::Path, name: &str) -> Result<()> {
         let missing = || format!("there is no crawl named {name}: `herodotus crawls` lists those that are here");
-        let definition = load(data, name)?.with_context(missing)?;
-        let mut frontier = peek(data, name, &definition)?;
+        let mut own = match session.keeper() {
+            Some(_) => None,
+            None => Some(peek(data, name, &load(data, name)?.with_context(missing)?)?),
+        };
         let mut from = None;
         loop {
-            let (records, next) = frontier.urls(from, URLS_AT_ONCE)?;
+            let (records, next) = match (&mut own, session.keeper()) {
+                (Some(frontier), _) => frontier.urls(from, URLS_AT_ONCE)?,
+                (None, Some(keeper)) => keeper.urls(name, from, URLS_AT_ONCE)?.with_context(missing)?,
+                (None, None) => return Ok(()),
+            };
             if records.is_empty() {
                 return Ok(());
             }
             for record in &records {
                 if session.json {
-                    json_line(&record_json(record))?;
+                    json_line(session, &record_json(record))?;
                 } else {
-                    println!("{}", record_line(record));
+                    session.say(format_args!("{}", record_line(record)));
                 }
             }
             from = next;

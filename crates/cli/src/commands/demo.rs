@@ -37,7 +37,7 @@ impl Demo {
         let dir = self.keep.clone().unwrap_or_else(|| temp.path().join("archive"));
         let say = |text: &str| {
             if !session.json {
-                println!("{text}");
+                session.say(format_args!("{text}"));
             }
         };
         let web = Web::new(Config { hosts: 5, pages_per_host: 24, ..Config::default() });
@@ -86,30 +86,33 @@ impl Demo {
         say(&format!("Every digest checked: {} are what was written.", plural(verified.captures, "record", "records")));
         store.close()?;
         if session.json {
-            json_line(&json!({
-                "days": self.days,
-                "captures": stats.captures,
-                "urls": stats.urls,
-                "unchanged": stats.shared,
-                "bytes_in": stats.bytes_in,
-                "bytes_on_disk": on_disk,
-                "exported_bytes": out.bytes,
-                "came_back_the_same": same,
-                "damaged": verified.damaged.len(),
-                "seconds": started.elapsed().as_secs_f64(),
-            }))?;
+            json_line(
+                session,
+                &json!({
+                    "days": self.days,
+                    "captures": stats.captures,
+                    "urls": stats.urls,
+                    "unchanged": stats.shared,
+                    "bytes_in": stats.bytes_in,
+                    "bytes_on_disk": on_disk,
+                    "exported_bytes": out.bytes,
+                    "came_back_the_same": same,
+                    "damaged": verified.damaged.len(),
+                    "seconds": started.elapsed().as_secs_f64(),
+                }),
+            )?;
         } else if let Some(keep) = &self.keep {
-            println!("\nThe archive is in {0}. Try:\n", keep.display());
-            println!("  herodotus --data {} node", keep.display());
-            println!("  herodotus --data {} list {}", keep.display(), busiest.url);
-            println!("  herodotus --data {} diff {}", keep.display(), busiest.url);
-            println!("  herodotus --data {} stats --by-host", keep.display());
+            session.say(format_args!("\nThe archive is in {0}. Try:\n", keep.display()));
+            session.say(format_args!("  herodotus --data {} node", keep.display()));
+            session.say(format_args!("  herodotus --data {} list {}", keep.display(), busiest.url));
+            session.say(format_args!("  herodotus --data {} diff {}", keep.display(), busiest.url));
+            session.say(format_args!("  herodotus --data {} stats --by-host", keep.display()));
         } else {
-            println!(
+            session.say(format_args!(
                 "\nDone in {:.1} s. `herodotus demo --keep DIR` keeps the archive to play with;",
                 started.elapsed().as_secs_f64()
-            );
-            println!("`herodotus import FILE.warc.gz` brings in your own.");
+            ));
+            session.say(format_args!("`herodotus import FILE.warc.gz` brings in your own."));
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -10,7 +10,7 @@ use herodotus_page::{readable_lines, title};
 use herodotus_store::{EntityBody, Entry, Store, key_of};
 use serde_json::json;
 use similar::{ChangeTag, TextDiff};
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::process::ExitCode;
 
 /// Show what changed between two versions of a page, as a person would read it.
@@ -39,7 +39,7 @@ impl Diff {
         match self.compare(session) {
             // Elsewhere an error's exit code is 1; here that would say that there is a difference.
             Err(error) if !is_closed_pipe(&error) => {
-                eprintln!("herodotus: {error:#}");
+                session.tell(format_args!("{error:#}"));
                 Ok(ExitCode::from(2))
             }
             other => other,
@@ -68,17 +68,27 @@ impl Diff {
                 .map(|c| json!({ "change": if c.tag() == ChangeTag::Insert { "added" } else { "removed" }, "line": c.value() }))
                 .collect();
             let side = |e: &Entry| json!({ "time": e.id.time.rfc3339(), "status": e.status, "length": e.len });
-            json_line(&json!({ "url": newer.url, "from": side(&older), "to": side(&newer), "changes": changes }))?;
+            json_line(
+                session,
+                &json!({ "url": newer.url, "from": side(&older), "to": side(&newer), "changes": changes }),
+            )?;
         } else {
-            self.print(&older, &newer, &diff, changes)?;
+            self.print(session, &older, &newer, &diff, changes)?;
         }
-        store.close()?;
+        session.give_back(store)?;
         Ok(if changes == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
     }
 
-    fn print(&self, older: &Entry, newer: &Entry, diff: &TextDiff<'_, '_, str>, changes: usize) -> Result<()> {
-        let mut out = std::io::stdout().lock();
-        let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    fn print(
+        &self,
+        session: &Session,
+        older: &Entry,
+        newer: &Entry,
+        diff: &TextDiff<'_, '_, str>,
+        changes: usize,
+    ) -> Result<()> {
+        let mut out = std::io::BufWriter::new(session.out());
+        let colour = session.console.has_colour();
         let paint =
             |code: &str, text: &str| if colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() };
         writeln!(out, "{}", paint("1", &newer.url))?;
@@ -100,6 +110,7 @@ impl Diff {
                 }
             }
         }
+        out.flush()?;
         Ok(())
     }
 }

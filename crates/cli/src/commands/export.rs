@@ -51,37 +51,47 @@ impl Export {
             )
         })?;
         let store = session.open_existing()?;
-        let bar = crate::show::progress(store.totals()?.captures, "{msg} {wide_bar} {human_pos}/{human_len} · {eta}");
+        let bar = crate::show::progress(
+            session,
+            store.totals()?.captures,
+            "{msg} {wide_bar} {human_pos}/{human_len} · {eta}",
+        );
         bar.set_message("exporting");
         let prefix = self.prefix.as_deref().map(full_url);
         let selection = Selection { prefix, host: self.host, from: self.from, to: self.to };
-        let report = export(&store, &selection, &self.output, format, self.full, |r| bar.set_position(r.captures));
+        let report = export(&store, &selection, &session.path(&self.output), format, self.full, |r| {
+            bar.set_position(r.captures);
+            session.verdict()
+        });
         bar.finish_and_clear();
         let report = report?;
-        store.close()?;
+        session.give_back(store)?;
         if session.json {
-            json_line(&json!({
-                "file": self.output,
-                "captures": report.captures,
-                "records": report.records,
-                "revisits": report.revisits,
-                "bytes": report.bytes,
-                "damaged": report.damaged,
-            }))?;
+            json_line(
+                session,
+                &json!({
+                    "file": self.output,
+                    "captures": report.captures,
+                    "records": report.records,
+                    "revisits": report.revisits,
+                    "bytes": report.bytes,
+                    "damaged": report.damaged,
+                }),
+            )?;
         } else {
-            println!(
+            session.say(format_args!(
                 "{}: {} in {} records ({} as revisits), {}",
                 self.output.display(),
                 plural(report.captures, "capture", "captures"),
                 count(report.records),
                 count(report.revisits),
                 bytes(report.bytes)
-            );
+            ));
             if report.damaged > 0 {
-                println!(
+                session.say(format_args!(
                     "  {} could not be read and are missing: see `herodotus verify`",
                     plural(report.damaged, "capture", "captures")
-                );
+                ));
             }
         }
         Ok(if report.damaged == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })

@@ -41,7 +41,7 @@ impl Get {
         let store = session.open_existing()?;
         let Some(entry) = version_at(&store, &self.url, self.at)? else { return Err(not_found(&store, &self.url)) };
         if self.at.is_some_and(|at| entry.id.time > at) {
-            eprintln!("herodotus: the first version is of {}, later than asked", entry.id.time);
+            session.tell(format_args!("the first version is of {}, later than asked", entry.id.time));
         }
         let capture = store.read_resolved(&entry.id)?.ok_or_else(|| gone(&entry))?;
         if session.json {
@@ -56,7 +56,7 @@ impl Get {
                 object.insert("truncated_because".into(), json!(capture.truncated()));
                 object.insert("record_id".into(), json!(capture.main.id.bracketed()));
             }
-            json_line(&value)?;
+            json_line(session, &value)?;
             return Ok(ExitCode::SUCCESS);
         }
         let record = if self.request {
@@ -64,7 +64,7 @@ impl Get {
         } else {
             &capture.main
         };
-        let mut out = std::io::stdout().lock();
+        let mut out = session.out();
         if self.headers || self.request {
             out.write_all(&record.head)?;
         }
@@ -80,7 +80,7 @@ impl Get {
             std::io::copy(&mut store.open_body(&record.body)?, &mut out)?;
         }
         out.flush()?;
-        store.close()?;
+        session.give_back(store)?;
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -36,7 +36,7 @@ pub(crate) struct Import {
     #[arg(long, value_name = "BYTES", default_value_t = 64 << 30)]
     max_record: u64,
 
-    /// Megabytes of captures to hold in memory before they are written (more packs better)
+    /// Megabytes of captures to hold in memory before they are written (more packs better; a running node has its own)
     #[arg(long, value_name = "MB", default_value_t = 24, value_parser = clap::value_parser!(u16).range(1..=1024))]
     memory: u16,
 }
@@ -55,14 +55,19 @@ impl Import {
         for file in &self.files {
             match self.one(session, &store, file, &options) {
                 Ok(report) => show(session, file, &report)?,
+                Err(error) if session.console.is_stopped() => {
+                    // What came in until now is safe, and is not read again.
+                    session.close(store)?;
+                    return Err(error.context(format!("{}", file.display())));
+                }
                 Err(error) if self.files.len() > 1 && !self.strict && store.poisoned().is_none() => {
                     failed += 1;
-                    eprintln!("herodotus: {}: {error:#}", file.display());
+                    session.tell(format_args!("{}: {error:#}", file.display()));
                 }
                 Err(error) => return Err(error.context(format!("{}", file.display()))),
             }
         }
-        store.close()?;
+        session.close(store)?;
         Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 
@@ -73,10 +78,10 @@ impl Import {
         file: &Path,
         options: &ImportOptions,
     ) -> Result<ImportReport> {
-        let bar = progress(0, "{msg} {wide_bar} {bytes}/{total_bytes} · {binary_bytes_per_sec} · {eta}");
+        let bar = progress(session, 0, "{msg} {wide_bar} {bytes}/{total_bytes} · {binary_bytes_per_sec} · {eta}");
         let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let mut durable = 0;
-        let report = import(store, file, options, |p| {
+        let report = import(store, &session.path(file), options, |p| {
             bar.set_length(p.bytes_total);
             bar.set_position(p.bytes_read);
             bar.set_message(format!("{name} {} records", count(p.records)));
@@ -84,8 +89,9 @@ impl Import {
                 durable = p.durable_records;
                 let event = json!({ "event": "durable", "file": file, "records": p.durable_records });
                 // A reader that went away is told apart when the report is printed.
-                let _ = json_line(&event);
+                let _ = json_line(session, &event);
             }
+            session.verdict()
         });
         bar.finish_and_clear();
         report.context("could not be imported")
@@ -96,23 +102,26 @@ fn show(session: &Session, file: &Path, report: &ImportReport) -> Result<()> {
     if session.json {
         let skips: Vec<_> =
             report.skips.iter().map(|s| json!({ "file": s.file, "offset": s.offset, "reason": s.reason })).collect();
-        return json_line(&json!({
-            "event": "imported",
-            "file": file,
-            "already": report.already,
-            "resumed_after": report.resumed_after,
-            "records": report.records,
-            "stored": report.stored,
-            "known": report.known,
-            "removed": report.removed,
-            "digest_mismatches": report.digest_mismatches,
-            "skipped": report.skipped,
-            "skips": skips,
-            "bytes_read": report.bytes_read,
-        }));
+        return json_line(
+            session,
+            &json!({
+                "event": "imported",
+                "file": file,
+                "already": report.already,
+                "resumed_after": report.resumed_after,
+                "records": report.records,
+                "stored": report.stored,
+                "known": report.known,
+                "removed": report.removed,
+                "digest_mismatches": report.digest_mismatches,
+                "skipped": report.skipped,
+                "skips": skips,
+                "bytes_read": report.bytes_read,
+            }),
+        );
     }
     if report.already {
-        println!("{}: imported before, nothing to do (--again reads it once more)", file.display());
+        session.say(format_args!("{}: imported before, nothing to do (--again reads it once more)", file.display()));
         return Ok(());
     }
     let mut parts = vec![plural(report.stored, "new capture", "new captures")];
@@ -122,30 +131,30 @@ fn show(session: &Session, file: &Path, report: &ImportReport) -> Result<()> {
     if report.removed > 0 {
         parts.push(format!("{} removed earlier and left out", count(report.removed)));
     }
-    println!(
+    session.say(format_args!(
         "{}: {} in {} records, {}",
         file.display(),
         parts.join(", "),
         count(report.records_total()),
         bytes(report.bytes_read)
-    );
+    ));
     if report.resumed_after > 0 {
-        println!("  went on after record {}, where it was interrupted", count(report.resumed_after));
+        session.say(format_args!("  went on after record {}, where it was interrupted", count(report.resumed_after)));
     }
     if report.digest_mismatches > 0 {
-        println!(
+        session.say(format_args!(
             "  {} do not match the digest that their file gives them; they were kept as they are",
             plural(report.digest_mismatches, "payload", "payloads")
-        );
+        ));
     }
     if report.skipped > 0 {
-        println!("  {} skipped:", plural(report.skipped, "record", "records"));
+        session.say(format_args!("  {} skipped:", plural(report.skipped, "record", "records")));
         for skip in report.skips.iter().take(20) {
             let member = skip.file.as_ref().map(|f| format!("{f}, ")).unwrap_or_default();
-            println!("    {member}byte {}: {}", skip.offset, skip.reason);
+            session.say(format_args!("    {member}byte {}: {}", skip.offset, skip.reason));
         }
         if report.skipped > 20 {
-            println!("    and {} more (--json lists up to 1,000)", count(report.skipped - 20));
+            session.say(format_args!("    and {} more (--json lists up to 1,000)", count(report.skipped - 20)));
         }
     }
     Ok(())

@@ -58,10 +58,11 @@ struct What {
 impl List {
     pub(crate) fn run(self, session: &Session) -> Result<ExitCode> {
         let store = session.open_existing()?;
-        let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+        let mut out = std::io::BufWriter::new(session.out());
         let mut shown = 0;
         for entry in self.entries(&store) {
             let entry = entry?;
+            session.go_on()?;
             let in_time = self.from.is_none_or(|t| entry.id.time >= t) && self.to.is_none_or(|t| entry.id.time <= t);
             if !in_time || !entry.is_capture() {
                 continue;
@@ -93,14 +94,14 @@ impl List {
             if let Some(url) = &self.what.url {
                 return Err(not_found(&store, url));
             }
-            println!("nothing");
+            session.say(format_args!("nothing"));
         } else if let (Some(url), false) = (&self.what.url, session.json) {
             let total = store.count(&key_of(&full_url(url)))?;
             if total != shown as u64 {
-                println!("{} of {}", count(shown as u64), plural(total, "version", "versions"));
+                session.say(format_args!("{} of {}", count(shown as u64), plural(total, "version", "versions")));
             }
         }
-        store.close()?;
+        session.give_back(store)?;
         Ok(ExitCode::SUCCESS)
     }
 

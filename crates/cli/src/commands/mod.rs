@@ -11,13 +11,18 @@ pub(crate) mod get;
 pub(crate) mod import;
 pub(crate) mod list;
 pub(crate) mod remove;
+pub(crate) mod ring;
 pub(crate) mod serve;
+pub(crate) mod sim;
 pub(crate) mod stats;
 pub(crate) mod verify;
 
 use anyhow::Result;
 use herodotus_base::Timestamp;
 use herodotus_store::{Entry, Store, key_of};
+
+/// Where people say once and for all whom a server's owner can write to.
+pub(crate) const CONTACT_VARIABLE: &str = "HERODOTUS_CONTACT";
 
 /// A time for `clap`.
 fn time(text: &str) -> Result<Timestamp, String> {

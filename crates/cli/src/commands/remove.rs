@@ -60,6 +60,7 @@ impl Remove {
         let mut removed = 0u64;
         for entry in scan {
             let entry = entry?;
+            session.go_on()?;
             if in_time(&entry) {
                 removed += 1;
                 if self.yes {
@@ -68,13 +69,17 @@ impl Remove {
             }
         }
         ensure!(removed > 0, "nothing in the archive fits");
-        store.close()?;
+        session.close(store)?;
         if session.json {
-            json_line(&json!({ "captures": removed, "removed": self.yes }))?;
+            json_line(session, &json!({ "captures": removed, "removed": self.yes }))?;
         } else if self.yes {
-            println!("{} removed; `herodotus compact` frees the space", plural(removed, "capture", "captures"));
+            session.say(format_args!(
+                "{} removed; `herodotus compact` frees the space",
+                plural(removed, "capture", "captures")
+            ));
         } else {
-            println!("{} would be removed: say --yes to do it", plural(removed, "capture", "captures"));
+            session
+                .say(format_args!("{} would be removed: say --yes to do it", plural(removed, "capture", "captures")));
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -1,6 +1,9 @@
 //! `node` and `serve`: the archive in a browser.
 
-use crate::Session;
+use super::ring::Part;
+use crate::console::Console;
+use crate::desk::Desk;
+use crate::session::{House, Session};
 use crate::show::{count, json_line, plural};
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
@@ -17,7 +20,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long crawls may take to stop.
+/// How long crawls, and commands of other processes, may take to stop.
 const STOP_PATIENCE: Duration = Duration::from_secs(20);
 
 /// Run an archive: its pages, replay, and crawls that are started from a page.
@@ -29,7 +32,7 @@ pub(crate) struct Node {
     face: Face,
 
     /// Mail address or URL that a server's owner can write to, told to every site that is crawled
-    #[arg(long, value_name = "CONTACT", env = "HERODOTUS_CONTACT")]
+    #[arg(long, value_name = "CONTACT", env = super::CONTACT_VARIABLE)]
     contact: Option<String>,
 
     /// Networks that crawls may ask although they are not public, such as 192.168.0.0/16
@@ -39,6 +42,9 @@ pub(crate) struct Node {
     /// Dial hosts that match a pattern elsewhere: *.example=127.0.0.1:8080
     #[arg(long, value_name = "PATTERN=ADDRESS")]
     connect_to: Vec<String>,
+
+    #[command(flatten)]
+    ring: Part,
 }
 
 /// Look at an archive in a browser, without changing it.
@@ -59,7 +65,7 @@ pub(crate) struct Serve {
 #[derive(Debug, Args)]
 struct Face {
     /// Address and port of the pages
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8400")]
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8480")]
     listen: SocketAddr,
 
     /// Address and port of archived content, which must be another [default: the port after the pages']
@@ -85,11 +91,16 @@ impl Node {
             connect_to: self.connect_to,
             ..Definition::default()
         };
-        self.face.run(session, &data, store, Some(base))
+        self.face.run(session, &data, store, Some((base, self.ring)))
     }
 }
 
 impl Serve {
+    /// Whether it shows the archive, and no files.
+    pub(crate) fn is_of_archive(&self) -> bool {
+        self.files.is_empty()
+    }
+
     pub(crate) fn run(self, session: &Session) -> Result<ExitCode> {
         if self.files.is_empty() {
             let data = session.data_dir()?;
@@ -99,17 +110,21 @@ impl Serve {
         let folder = tempfile::tempdir().context("making a temporary archive")?;
         let (store, _) = Store::open(folder.path())?;
         for file in &self.files {
-            eprintln!("herodotus: reading {}", file.display());
+            session.tell(format_args!("reading {}", file.display()));
             let report = import(&store, file, &ImportOptions::default(), |_| {})
                 .with_context(|| format!("reading {}", file.display()))?;
-            eprintln!("herodotus: {} from {}", plural(report.records_total(), "record", "records"), file.display());
+            session.tell(format_args!(
+                "{} from {}",
+                plural(report.records_total(), "record", "records"),
+                file.display()
+            ));
         }
         self.face.run(session, folder.path(), store, None)
     }
 }
 
 impl Face {
-    fn run(self, session: &Session, data: &Path, store: Store, crawls: Option<Definition>) -> Result<ExitCode> {
+    fn run(self, session: &Session, data: &Path, store: Store, work: Option<(Definition, Part)>) -> Result<ExitCode> {
         for url in [&self.url, &self.replay_url].into_iter().flatten() {
             ensure!(
                 url.starts_with("http://") || url.starts_with("https://"),
@@ -118,13 +133,19 @@ impl Face {
         }
         raise_file_limit();
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("starting threads")?;
-        runtime.block_on(self.serve(session, data, &store, crawls))?;
+        runtime.block_on(self.serve(session, data, &store, work))?;
         runtime.shutdown_background();
         store.close().context("closing the archive")?;
         Ok(ExitCode::SUCCESS)
     }
 
-    async fn serve(&self, session: &Session, data: &Path, store: &Store, crawls: Option<Definition>) -> Result<()> {
+    async fn serve(
+        &self,
+        session: &Session,
+        data: &Path,
+        store: &Store,
+        work: Option<(Definition, Part)>,
+    ) -> Result<()> {
         let bound = self.bind().await?;
         let (ui, replay) = (bound.ui_address()?, bound.replay_address()?);
         let hosts = Hosts {
@@ -134,15 +155,45 @@ impl Face {
             replay_url: self.replay_url.clone(),
         };
         let token = Token::of(data).with_context(|| format!("writing the token into {}", data.display()))?;
+        let (crawls, part) = work.unzip();
+        let ring = match &part {
+            Some(part) => part.start(data).await?,
+            None => None,
+        };
         let keeper = crawls.map(|base| Keeper::new(data, store.clone(), base));
         let indexer = Indexer::start(data, store)?;
+        let runtime = tokio::runtime::Handle::current();
+        let house = keeper.clone().map(|keeper| House {
+            data: data.to_owned(),
+            store: store.clone(),
+            keeper,
+            ring: ring.clone(),
+            runtime,
+        });
+        let desk = house.map(|house| Desk::open(house, crate::answer)).transpose()?;
         let running = keeper.clone().map(|keeper| Arc::new(keeper) as Arc<dyn Crawls>);
-        let site = Site::new(store.clone(), data, running, indexer.catalogue(), hosts, token);
+        let mut site = Site::new(store.clone(), data, running, indexer.catalogue(), hosts, token);
+        if let Some(ring) = &ring {
+            site = site.with_peers(Arc::new(ring.clone()));
+        }
         self.announce(session, data, store, ui, replay)?;
         bound.serve(site, stop_signal()).await;
-        if let Some(keeper) = keeper {
-            keeper.stop_all(STOP_PATIENCE).await;
-        }
+        let crawls_over = async {
+            if let Some(keeper) = keeper {
+                keeper.stop_all(STOP_PATIENCE).await;
+            }
+        };
+        let commands_over = async {
+            if let Some(desk) = desk {
+                desk.close(STOP_PATIENCE).await;
+            }
+        };
+        let ring_left = async {
+            if let Some(ring) = ring {
+                ring.leave().await;
+            }
+        };
+        tokio::join!(crawls_over, commands_over, ring_left);
         indexer.stop();
         Ok(())
     }
@@ -179,17 +230,28 @@ impl Face {
         let totals = store.totals()?;
         let (pages, content) = (self.url.clone().unwrap_or_else(|| address(ui)), address(replay));
         if session.json {
-            return json_line(&json!({
-                "event": "listening", "pages": pages, "replay": content, "ui_address": ui, "replay_address": replay, "data": data, "captures": totals.captures,
-            }));
+            return json_line(
+                session,
+                &json!({
+                    "event": "listening", "pages": pages, "replay": content, "ui_address": ui, "replay_address": replay, "data": data, "captures": totals.captures,
+                }),
+            );
         }
-        println!("{} captures of {} URLs in {}", count(totals.captures), count(totals.urls), data.display());
-        println!("Open {pages}  (Ctrl-C stops)");
+        session.say(format_args!(
+            "{} captures of {} URLs in {}",
+            count(totals.captures),
+            count(totals.urls),
+            data.display()
+        ));
+        session.say(format_args!("Open {pages}  (Ctrl-C stops)"));
         if ui.ip().is_loopback() {
-            println!("     or http://{ui} where your browser does not know that name");
+            session.say(format_args!("     or http://{ui} where your browser does not know that name"));
         }
         if !ui.ip().is_loopback() {
-            println!("Others can reach this. To start a crawl they need the token in {}", data.join("token").display());
+            session.say(format_args!(
+                "Others can reach this. To start a crawl they need the token in {}",
+                data.join("token").display()
+            ));
         }
         Ok(())
     }
@@ -218,5 +280,5 @@ async fn stop_signal() {
         _ = tokio::signal::ctrl_c() => {}
         _ = terminate.recv() => {}
     }
-    eprintln!("herodotus: stopping");
+    Console::Own.tell("stopping");
 }

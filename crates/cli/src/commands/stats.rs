@@ -28,9 +28,13 @@ struct Host {
 impl Stats {
     pub(crate) fn run(self, session: &Session) -> Result<ExitCode> {
         let store = session.open_existing()?;
+        if session.is_inside() && store.poisoned().is_none() {
+            // What waits in memory is counted when it is in a pack.
+            store.seal()?;
+        }
         let totals = store.totals()?;
         let (on_disk, index) = (store.bytes_on_disk()?, store.index_bytes());
-        let mut hosts = if self.by_host { by_host(&store)? } else { Vec::new() };
+        let mut hosts = if self.by_host { by_host(session, &store)? } else { Vec::new() };
         let host_count = if self.by_host { hosts.len() as u64 } else { count_hosts(&store)? };
         let ratio = on_disk as f64 / totals.bytes_in.max(1) as f64;
         if session.json {
@@ -51,40 +55,42 @@ impl Stats {
                     .map(|(name, h)| json!({ "host": name, "captures": h.captures, "urls": h.urls, "bytes_in": h.bytes_in }))
                     .collect();
             }
-            json_line(&value)?;
+            json_line(session, &value)?;
         } else {
-            println!("captures   {:>14}", count(totals.captures));
-            println!("urls       {:>14}", count(totals.urls));
-            println!("hosts      {:>14}", count(host_count));
-            println!("unchanged  {:>14}  captures whose body was here already", count(totals.shared));
-            println!("other      {:>14}  records about files and fetches", count(totals.other_records));
-            println!("bytes in   {:>14}", bytes(totals.bytes_in));
-            println!("on disk    {:>14}  of which the index is {}", bytes(on_disk), bytes(index));
-            println!("ratio      {ratio:>14.3}");
+            session.say(format_args!("captures   {:>14}", count(totals.captures)));
+            session.say(format_args!("urls       {:>14}", count(totals.urls)));
+            session.say(format_args!("hosts      {:>14}", count(host_count)));
+            session.say(format_args!("unchanged  {:>14}  captures whose body was here already", count(totals.shared)));
+            session
+                .say(format_args!("other      {:>14}  records about files and fetches", count(totals.other_records)));
+            session.say(format_args!("bytes in   {:>14}", bytes(totals.bytes_in)));
+            session.say(format_args!("on disk    {:>14}  of which the index is {}", bytes(on_disk), bytes(index)));
+            session.say(format_args!("ratio      {ratio:>14.3}"));
             if self.by_host {
                 hosts.sort_by_key(|(name, host)| (std::cmp::Reverse(host.bytes_in), name.clone()));
-                println!("\n{:<40} {:>10} {:>10} {:>10}", "host", "urls", "captures", "bytes in");
+                session.say(format_args!("\n{:<40} {:>10} {:>10} {:>10}", "host", "urls", "captures", "bytes in"));
                 for (name, host) in &hosts {
-                    println!(
+                    session.say(format_args!(
                         "{name:<40} {:>10} {:>10} {:>10}",
                         count(host.urls),
                         count(host.captures),
                         bytes(host.bytes_in)
-                    );
+                    ));
                 }
             }
         }
-        store.close()?;
+        session.give_back(store)?;
         Ok(ExitCode::SUCCESS)
     }
 }
 
 /// Counts everything, host by host. Entries come in key order, so a host's stand together.
-fn by_host(store: &Store) -> Result<Vec<(String, Host)>> {
+fn by_host(session: &Session, store: &Store) -> Result<Vec<(String, Host)>> {
     let mut hosts: Vec<(String, Host)> = Vec::new();
     let mut last_key = String::new();
     for entry in store.scan_all() {
         let entry = entry?;
+        session.go_on()?;
         if !entry.is_capture() {
             continue;
         }

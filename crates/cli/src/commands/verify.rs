@@ -16,10 +16,11 @@ pub(crate) struct Verify {}
 impl Verify {
     pub(crate) fn run(self, session: &Session) -> Result<ExitCode> {
         let store = session.open_existing()?;
-        let bar = progress(0, "verifying {wide_bar} {human_pos}/{human_len} captures · {eta}");
+        let bar = progress(session, 0, "verifying {wide_bar} {human_pos}/{human_len} captures · {eta}");
         let found = store.verify(|done, total| {
             bar.set_length(total);
             bar.set_position(done);
+            session.verdict()
         });
         bar.finish_and_clear();
         let found = found?;
@@ -36,24 +37,32 @@ impl Verify {
                     })
                 })
                 .collect();
-            json_line(&json!({ "captures": found.captures, "bytes": found.bytes, "damaged": damaged }))?;
+            json_line(session, &json!({ "captures": found.captures, "bytes": found.bytes, "damaged": damaged }))?;
         } else {
-            println!("{} read, {} of payload", plural(found.captures, "capture", "captures"), bytes(found.bytes));
+            session.say(format_args!(
+                "{} read, {} of payload",
+                plural(found.captures, "capture", "captures"),
+                bytes(found.bytes)
+            ));
             for damage in &found.damaged {
-                println!("damaged: {} of {}: {}", damage.entry.url, damage.entry.id.time, damage.reason);
+                session
+                    .say(format_args!("damaged: {} of {}: {}", damage.entry.url, damage.entry.id.time, damage.reason));
                 if let Some(root) = &damage.because_of {
-                    println!(
+                    session.say(format_args!(
                         "         its own bytes are whole; it depends on the version of {} ({})",
                         root.time, root.key
-                    );
+                    ));
                 }
             }
             match found.damaged.len() as u64 {
-                0 => println!("all of it is what was written"),
-                n => println!("{} damaged; nothing of them is given out", plural(n, "capture is", "captures are")),
+                0 => session.say(format_args!("all of it is what was written")),
+                n => session.say(format_args!(
+                    "{} damaged; nothing of them is given out",
+                    plural(n, "capture is", "captures are")
+                )),
             }
         }
-        store.close()?;
+        session.give_back(store)?;
         Ok(if found.damaged.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
     }
 }

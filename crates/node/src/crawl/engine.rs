@@ -154,7 +154,8 @@ impl Crawl {
                 }
                 () = sleep_until(wake), if wake.is_some() => {}
                 _ = progress.tick() => {
-                    watch(Event::Progress(self.frontier.progress(), self.frontier.run()));
+                    let (progress, run, total) = (self.frontier.progress(), self.frontier.run(), self.frontier.total());
+                    watch(Event::Progress { progress, run, total });
                     if synced.elapsed() >= SYNC_EVERY {
                         self.frontier.sync()?;
                         synced = Instant::now();

@@ -28,8 +28,12 @@ pub enum Event<'a> {
         url: &'a WebUrl,
         reason: &'a str,
     },
-    /// Now and then.
-    Progress(Progress, &'a Tally),
+    /// Now and then: how it stands, and the counts of this run and of all.
+    Progress {
+        progress: Progress,
+        run: &'a Tally,
+        total: &'a Tally,
+    },
 }
 
 /// What a run did.

@@ -84,18 +84,23 @@ pub fn names(data: &Path) -> Result<Vec<String>> {
 pub fn list(data: &Path) -> Result<Vec<Listed>> {
     let mut crawls = Vec::new();
     for name in names(data)? {
-        let Some(definition) = load(data, &name)? else { continue };
-        let frontier = peek(data, &name, &definition)?;
-        crawls.push(Listed {
-            complete: frontier.is_complete(),
-            round: frontier.rounds_begun(),
-            progress: frontier.progress(),
-            total: frontier.total().clone(),
-            name,
-            definition,
-        });
+        crawls.extend(look(data, &name)?);
     }
     Ok(crawls)
+}
+
+/// One of them, if there is one of that name.
+pub(crate) fn look(data: &Path, name: &str) -> Result<Option<Listed>> {
+    let Some(definition) = load(data, name)? else { return Ok(None) };
+    let frontier = peek(data, name, &definition)?;
+    Ok(Some(Listed {
+        name: name.to_owned(),
+        complete: frontier.is_complete(),
+        round: frontier.rounds_begun(),
+        progress: frontier.progress(),
+        total: frontier.total().clone(),
+        definition,
+    }))
 }
 
 /// A crawl's frontier, to look at: nothing is begun by opening it so.

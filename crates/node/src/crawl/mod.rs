@@ -23,6 +23,7 @@ mod visit;
 pub use definition::{Definition, FetchSettings};
 pub use engine::{Crawl, Stop};
 pub use event::{Event, Summary};
+pub(crate) use folder::look;
 pub use folder::{Listed, list, load, name_for, names, peek};
 pub use table::DiskTable;
 

@@ -3,6 +3,7 @@
 //! A write is in the operating system's hands when it returns, so that it survives the death of the process; a sync brings
 //! it to the disk. docs/decisions/0006 says why fjall here and its bare engine under the store's index.
 
+use fjall::config::PartitioningPolicy;
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
 use herodotus_frontier::Table;
 use std::fmt;
@@ -34,7 +35,13 @@ impl DiskTable {
             .worker_threads(1)
             .open()
             .map_err(io::Error::other)?;
-        let options = || KeyspaceCreateOptions::default().max_memtable_size(BUFFER_BYTES);
+        // Filters in parts: a whole one is megabytes, and with more URLs than the cache has room for every question would read one.
+        let options = || {
+            KeyspaceCreateOptions::default()
+                .max_memtable_size(BUFFER_BYTES)
+                .filter_block_partitioning_policy(PartitioningPolicy::all(true))
+                .index_block_partitioning_policy(PartitioningPolicy::all(true))
+        };
         let entries = database.keyspace("frontier", options).map_err(io::Error::other)?;
         Ok(Self { database, entries })
     }

@@ -7,6 +7,7 @@ use super::header::{self, Original, Ready};
 use crate::capture::{Body, Capture, Kind, Record, RecordId, WarcHeader};
 use crate::coding::plain_body;
 use crate::error::{Error, Result};
+use crate::verdict::{Verdict, heed};
 use crate::{Entry, Store};
 use herodotus_base::{Sha256, Timestamp};
 use herodotus_page::{decode_text, host_range, prefix_range, title};
@@ -15,6 +16,7 @@ use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Payloads that later records may be written as revisits of. Beyond this, they are written in full again.
 const ORIGINALS_MAX: usize = 500_000;
@@ -81,13 +83,13 @@ pub struct ExportReport {
 }
 
 /// Writes the selected captures. The file appears under its name only when it is whole.
-pub fn export(
+pub fn export<V: Verdict>(
     store: &Store,
     selection: &Selection,
     path: &Path,
     format: Format,
     full: bool,
-    mut progress: impl FnMut(&ExportReport),
+    mut progress: impl FnMut(&ExportReport) -> V,
 ) -> Result<ExportReport> {
     let out = Output::create(path, format)?;
     let mut exporter = Exporter { store, selection, full, out, originals: HashMap::new(), lines: Vec::new() };
@@ -126,7 +128,7 @@ pub fn export(
             Err(Error::Damaged(_)) => report.damaged += 1,
             Err(other) => return Err(other),
         }
-        progress(&report);
+        heed(progress(&report))?;
         next = entries.next();
     }
     exporter.flush_lines()?;
@@ -401,7 +403,9 @@ struct TempFile {
 impl TempFile {
     fn create(goal: &Path) -> Result<(Self, File)> {
         let mut name = goal.file_name().unwrap_or_default().to_owned();
-        name.push(format!(".{}.part", std::process::id()));
+        // Two exports of one process may have the same goal: the one that ends last counts.
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        name.push(format!(".{}-{}.part", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed)));
         let temp = goal.with_file_name(name);
         let file = File::create(&temp).map_err(Error::disk(format!("making {}", goal.display())))?;
         Ok((Self { temp: Some(temp), goal: goal.to_owned() }, file))

@@ -11,6 +11,7 @@ use crate::capture::{Body, Kind, Record, RecordId, WarcHeader};
 use crate::error::{Error, Result};
 use crate::hashing;
 use crate::store::Appended;
+use crate::verdict::{Verdict, heed};
 use herodotus_base::limits::{BODY_IN_MEMORY_BYTES_MAX, HTTP_HEAD_BYTES_MAX};
 use herodotus_base::{Sha1, Sha256};
 use herodotus_warc::{Item, Position, ReadLimits, Reader, Skip};
@@ -24,6 +25,8 @@ use std::sync::Arc;
 const SKIPS_KEPT_MAX: usize = 1000;
 /// Records between two notes of how far we are: little is read again after a crash.
 const NOTE_EVERY_RECORDS: u64 = 500;
+/// The same, for a file of large records: whoever wants to stop an import does not wait for five hundred of those.
+const NOTE_EVERY_BYTES: u64 = 64 << 20;
 
 #[derive(Clone, Debug, Default)]
 pub struct ImportOptions {
@@ -72,11 +75,11 @@ pub struct ImportProgress {
 }
 
 /// Brings a file in. What it holds is durable when this returns.
-pub fn import(
+pub fn import<V: Verdict>(
     store: &Store,
     path: &Path,
     options: &ImportOptions,
-    mut progress: impl FnMut(ImportProgress),
+    mut progress: impl FnMut(ImportProgress) -> V,
 ) -> Result<ImportReport> {
     let note = note_name(path)?;
     let mut report = ImportReport::default();
@@ -96,7 +99,7 @@ pub fn import(
     let mut damaged = state.is_some_and(|s| s.damaged && !s.finished);
     let mut group_start = State { items, position: reader.position(), finished: false, damaged };
     let mut assembler = Assembler::default();
-    let mut noted_at = items;
+    let (mut noted_at, mut noted_bytes) = (items, reader.bytes_read());
     let mut buffer = Vec::new();
     loop {
         let before = State { items, position: reader.position(), finished: false, damaged };
@@ -110,11 +113,13 @@ pub fn import(
                     Ok(read) => {
                         *report.records.entry(read.record.kind.as_str().to_owned()).or_default() += 1;
                         let waiting = !assembler.is_empty();
-                        for whole in assembler.push(read) {
-                            store_one(store, whole, &mut report, options)?;
-                        }
-                        if !waiting || assembler.is_empty() {
+                        let whole = assembler.push(read);
+                        // Once those before it are whole, this one begins a group, even if it is never alone.
+                        if !waiting || !whole.is_empty() {
                             group_start = before;
+                        }
+                        for whole in whole {
+                            store_one(store, whole, &mut report, options)?;
                         }
                     }
                     Err(Problem::Record(reason)) => {
@@ -129,16 +134,18 @@ pub fn import(
         if assembler.is_empty() {
             group_start = State { items, position: reader.position(), finished: false, damaged };
         }
-        if items >= noted_at + NOTE_EVERY_RECORDS && group_start.items > noted_at {
+        let is_due = items >= noted_at + NOTE_EVERY_RECORDS
+            || reader.bytes_read() >= noted_bytes.saturating_add(NOTE_EVERY_BYTES);
+        if is_due && group_start.items > noted_at {
             store.note(&note, &group_start.encode())?;
-            noted_at = group_start.items;
+            (noted_at, noted_bytes) = (group_start.items, reader.bytes_read());
             let durable = store.noted_durably(&note)?.and_then(|v| State::decode(&v));
-            progress(ImportProgress {
+            heed(progress(ImportProgress {
                 bytes_read: reader.bytes_read(),
                 bytes_total,
                 records: items,
                 durable_records: durable.map_or(0, |s| s.items),
-            });
+            }))?;
         }
     }
     for whole in assembler.take() {

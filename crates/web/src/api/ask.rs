@@ -71,6 +71,11 @@ pub(super) struct DifferenceAsk {
 }
 
 #[derive(Deserialize)]
+pub(super) struct RingAsk {
+    pub(super) url: String,
+}
+
+#[derive(Deserialize)]
 pub(super) struct HostAsk {
     pub(super) host: String,
     #[serde(default)]

@@ -1,10 +1,11 @@
 //! The routes of the API and what answers them.
 
-use super::ask::{self, Asked, DifferenceAsk, HostAsk, Named, SearchAsk, VersionAsk, VersionsAsk};
+use super::ask::{self, Asked, DifferenceAsk, HostAsk, Named, RingAsk, SearchAsk, VersionAsk, VersionsAsk};
 use super::events;
 use crate::answer::{self, Trouble};
 use crate::crawls::{CrawlAsk, CrawlView, Crawls};
 use crate::limits::REQUEST_BODY_BYTES_MAX;
+use crate::ring;
 use crate::site::Site;
 use crate::views;
 use axum::Router;
@@ -24,7 +25,7 @@ const OPENAPI: &str = include_str!("openapi.json");
 type Answer = Result<Response, Trouble>;
 
 /// Every route: its name in the list of links, its path below [`ROOT`], and what answers it.
-fn routes() -> [(&'static str, &'static str, MethodRouter<Site>); 13] {
+fn routes() -> [(&'static str, &'static str, MethodRouter<Site>); 16] {
     [
         ("self", "", get(links)),
         ("openapi", "openapi.json", get(openapi)),
@@ -39,6 +40,9 @@ fn routes() -> [(&'static str, &'static str, MethodRouter<Site>); 13] {
         ("crawl", "crawls/{name}", get(crawl)),
         ("stop", "crawls/{name}/stop", post(stop)),
         ("events", "events", get(watch)),
+        ("ring", "ring", get(ring_view)),
+        ("ring_lookup", "ring/lookup", get(ring_lookup)),
+        ("ring_events", "ring/events", get(ring_watch)),
     ]
 }
 
@@ -214,5 +218,17 @@ async fn stop(State(site): State<Site>, Named(name): Named) -> Answer {
 }
 
 async fn watch(State(site): State<Site>) -> Response {
-    events::watch(site).into_response()
+    events::crawls(site).into_response()
+}
+
+async fn ring_view(State(site): State<Site>) -> Answer {
+    Ok(answer(Keep::Not, &ring::peers(&site)?.view()))
+}
+
+async fn ring_lookup(State(site): State<Site>, Asked(asked): Asked<RingAsk>) -> Answer {
+    Ok(answer(Keep::Not, &ring::lookup(&site, &asked.url).await?))
+}
+
+async fn ring_watch(State(site): State<Site>) -> Response {
+    events::ring(site).into_response()
 }

@@ -46,7 +46,7 @@ mod tests {
 
     #[test]
     fn a_stray_goes_to_the_site_of_the_page_that_asked() {
-        let page = "http://habc.localhost:8401/web/20260102030405/https://example.org/a/b?c#d";
+        let page = "http://habc.localhost:8481/web/20260102030405/https://example.org/a/b?c#d";
         for (target, destination, path) in [
             ("/static/x.js", "script", "/web/20260102030405js_/https://example.org/static/x.js"),
             ("/x?y=/z", "empty", "/web/20260102030405/https://example.org/x?y=/z"),
@@ -54,7 +54,7 @@ mod tests {
         ] {
             assert_eq!(meant_by(page, target, destination).unwrap(), path);
         }
-        for nonsense in ["", "http://habc.localhost:8401/", "http://habc.localhost:8401/web/*/x", "null"] {
+        for nonsense in ["", "http://habc.localhost:8481/", "http://habc.localhost:8481/web/*/x", "null"] {
             assert_eq!(meant_by(nonsense, "/x", ""), None);
         }
     }

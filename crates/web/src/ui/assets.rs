@@ -21,11 +21,12 @@ struct Asset {
     address: String,
 }
 
-static ASSETS: LazyLock<[Asset; 4]> = LazyLock::new(|| {
+static ASSETS: LazyLock<[Asset; 5]> = LazyLock::new(|| {
     let css = "text/css; charset=utf-8";
     let js = "text/javascript; charset=utf-8";
     [
         asset("style.css", css, include_str!("../../assets/style.css")),
+        asset("ring.css", css, include_str!("../../assets/ring.css")),
         asset("ui.js", js, include_str!("../../assets/ui.js")),
         asset("viewer.js", js, include_str!("../../assets/viewer.js")),
         asset("icon.svg", "image/svg+xml", include_str!("../../assets/icon.svg")),

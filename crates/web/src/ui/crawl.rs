@@ -11,13 +11,13 @@ use maud::{Markup, html};
 use std::collections::BTreeMap;
 
 pub(crate) fn list_page(crawls: &[CrawlView], reader: &Reader, now: Timestamp) -> Response {
-    let shell = Shell { title: "Crawls", here: Here::Crawls, ..Shell::default() };
+    let shell = Shell { title: "Crawls", here: Here::Crawls, has_ring: reader.has_ring, ..Shell::default() };
     layout::page(StatusCode::OK, &shell, &render_list(crawls, reader, now))
 }
 
 pub(crate) fn page(view: &CrawlView, reader: &Reader, now: Timestamp) -> Response {
     let title = format!("{} · Crawls", view.name);
-    let shell = Shell { title: &title, here: Here::Crawls, ..Shell::default() };
+    let shell = Shell { title: &title, here: Here::Crawls, has_ring: reader.has_ring, ..Shell::default() };
     layout::page(StatusCode::OK, &shell, &render(view, reader, now))
 }
 
@@ -235,44 +235,23 @@ fn reasons(title: &str, id: &str, reasons: &BTreeMap<String, (u64, String)>) -> 
 }
 
 fn hosts(view: &CrawlView) -> Markup {
-    let most = view.busiest.iter().map(|host| host.fetched).max().unwrap_or(0);
-    html! {
-        section.card aria-labelledby="hosts" {
-            h2 id="hosts" { "Busiest sites" }
-            ul.bars {
-                @for host in &view.busiest {
-                    li {
-                        a href=(words::host(&host.name)) { (host.name) }
-                        span.bars-number {
-                            (words::count(host.fetched)) " · " (words::bytes(host.bytes))
-                            @if host.failed > 0 { " · " (words::count(host.failed)) " failed" }
-                        }
-                        (parts::bar(parts::share(host.fetched, most), ""))
-                    }
-                }
-            }
-        }
-    }
+    let lines = view.busiest.iter().map(|host| parts::Bar {
+        name: html! { a href=(words::host(&host.name)) { (host.name) } },
+        title: None,
+        number: host.fetched,
+        more: html! {
+            " · " (words::bytes(host.bytes))
+            @if host.failed > 0 { " · " (words::count(host.failed)) " failed" }
+        },
+    });
+    parts::bars("Busiest sites", "hosts", &lines.collect::<Vec<_>>())
 }
 
 fn kinds(media: &BTreeMap<String, u64>) -> Markup {
     let mut media: Vec<(&String, &u64)> = media.iter().collect();
     media.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
-    let most = media.first().map_or(0, |(_, number)| **number);
-    html! {
-        section.card aria-labelledby="kinds" {
-            h2 id="kinds" { "Kinds" }
-            ul.bars {
-                @for (name, number) in media {
-                    li title=(name) {
-                        span { (parts::media(name)) }
-                        span.bars-number { (words::count(*number)) }
-                        (parts::bar(parts::share(*number, most), ""))
-                    }
-                }
-            }
-        }
-    }
+    let lines = media.into_iter().map(|(name, number)| parts::media_bar(name, *number, html! {}));
+    parts::bars("Kinds", "kinds", &lines.collect::<Vec<_>>())
 }
 
 fn pairs(map: &BTreeMap<String, u64>) -> Vec<(String, u64)> {

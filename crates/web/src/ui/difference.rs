@@ -41,7 +41,8 @@ type Pieces = [(bool, String)];
 pub(crate) fn page(difference: &Difference, around: &Around, look: Look, reader: &Reader) -> Response {
     let title = format!("What changed · {}", words::plain(&difference.url));
     let frames = if look == Look::Rendered { reader.seat.frame_sources() } else { String::new() };
-    let shell = Shell { title: &title, query: &difference.url, frames: &frames, ..Shell::default() };
+    let shell =
+        Shell { title: &title, query: &difference.url, frames: &frames, has_ring: reader.has_ring, ..Shell::default() };
     layout::page(StatusCode::OK, &shell, &render(difference, around, look, reader))
 }
 

@@ -10,7 +10,11 @@ use http::StatusCode;
 use maud::{Markup, html};
 
 pub(crate) fn page(home: &Home, reader: &Reader, now: Timestamp) -> Response {
-    layout::page(StatusCode::OK, &Shell { here: Here::Home, ..Shell::default() }, &render(home, reader, now))
+    layout::page(
+        StatusCode::OK,
+        &Shell { here: Here::Home, has_ring: reader.has_ring, ..Shell::default() },
+        &render(home, reader, now),
+    )
 }
 
 fn render(home: &Home, reader: &Reader, now: Timestamp) -> Markup {

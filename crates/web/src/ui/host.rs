@@ -7,9 +7,9 @@ use axum::response::Response;
 use http::StatusCode;
 use maud::{Markup, html};
 
-pub(crate) fn page(host: &Host, _reader: &Reader) -> Response {
+pub(crate) fn page(host: &Host, reader: &Reader) -> Response {
     let title = format!("{}{}", host.host, host.path.trim_end_matches('/'));
-    let shell = Shell { title: &title, query: &title, ..Shell::default() };
+    let shell = Shell { title: &title, query: &title, has_ring: reader.has_ring, ..Shell::default() };
     let status = if host.captures == 0 && host.children.is_empty() { StatusCode::NOT_FOUND } else { StatusCode::OK };
     layout::page(status, &shell, &render(host))
 }
@@ -138,21 +138,10 @@ fn month(text: &str) -> String {
 }
 
 fn kinds(host: &Host) -> Markup {
-    let most = host.media.iter().map(|kind| kind.captures).max().unwrap_or(0);
-    html! {
-        section.card aria-labelledby="kinds" {
-            h2 id="kinds" { "Kinds" }
-            ul.bars {
-                @for kind in &host.media {
-                    li title=(kind.media) {
-                        span { (parts::media(&kind.media)) }
-                        span.bars-number { (words::count(kind.captures)) " · " (words::bytes(kind.bytes)) }
-                        (parts::bar(parts::share(kind.captures, most), ""))
-                    }
-                }
-            }
-        }
-    }
+    let lines = host.media.iter();
+    let lines =
+        lines.map(|kind| parts::media_bar(&kind.media, kind.captures, html! { " · " (words::bytes(kind.bytes)) }));
+    parts::bars("Kinds", "kinds", &lines.collect::<Vec<_>>())
 }
 
 fn statuses(host: &Host) -> Markup {

@@ -17,6 +17,7 @@ use maud::{DOCTYPE, Markup, html};
 pub(crate) enum Here {
     Home,
     Crawls,
+    Ring,
     #[default]
     Elsewhere,
 }
@@ -30,6 +31,10 @@ pub(crate) struct Shell<'a> {
     pub(crate) query: &'a str,
     /// Where frames of this page may come from; empty: nowhere.
     pub(crate) frames: &'a str,
+    /// A sheet of its own, after that of all pages.
+    pub(crate) sheet: Option<&'a str>,
+    /// Whether there is a ring to look at.
+    pub(crate) has_ring: bool,
 }
 
 /// A page with bar and foot.
@@ -60,7 +65,7 @@ fn document(shell: &Shell<'_>, class: &str, body: &Markup, scripts: &[&str]) -> 
                 title { @if shell.title.is_empty() { (name) } @else { (shell.title) " · " (name) } }
                 // First, and not deferred: the theme a reader chose is there before anything is painted.
                 @for script in scripts { script src=(assets::address(script)) {} }
-                link rel="stylesheet" href=(assets::address("style.css"));
+                @for sheet in std::iter::once("style.css").chain(shell.sheet) { link rel="stylesheet" href=(assets::address(sheet)); }
                 link rel="icon" type="image/svg+xml" href=(assets::address("icon.svg"));
             }
             body class=[(!class.is_empty()).then_some(class)] { (body) }
@@ -80,6 +85,9 @@ fn top(shell: &Shell<'_>) -> Markup {
             }
             nav aria-label="Site" {
                 a href="/crawls" aria-current=[current(Here::Crawls)] { (icons::icon("crawl")) span { "Crawls" } }
+                @if shell.has_ring {
+                    a href="/ring" aria-current=[current(Here::Ring)] { (icons::icon("ring")) span { "Ring" } }
+                }
             }
             (theme_button())
         }

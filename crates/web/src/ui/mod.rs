@@ -14,6 +14,7 @@ mod icons;
 mod layout;
 mod parts;
 mod post;
+mod ring;
 #[cfg(test)]
 mod route_tests;
 #[cfg(test)]
@@ -58,6 +59,7 @@ pub(crate) fn router() -> Router<Site> {
         .route("/crawls", get(crawls).post(post::start))
         .route("/crawls/{name}", get(crawl))
         .route("/crawls/{name}/stop", post(post::stop))
+        .route("/ring", get(ring::answer))
         .merge(assets::router())
         .fallback(nowhere)
 }
@@ -73,6 +75,8 @@ pub(crate) struct Reader {
     can_crawl: bool,
     /// Whether a form must ask for the archive's token: whoever sits at this machine needs none.
     needs_token: bool,
+    /// Whether this machine belongs to a ring.
+    has_ring: bool,
 }
 
 impl FromRequestParts<Site> for Reader {
@@ -82,7 +86,8 @@ impl FromRequestParts<Site> for Reader {
         let unguarded = || TroublePage(Trouble::Ours("a page was asked for past its guard".to_owned()));
         let seat = parts.extensions.get::<UiSeat>().cloned().ok_or_else(unguarded)?;
         let trust = parts.extensions.get::<Trust>().ok_or_else(unguarded)?;
-        Ok(Self { seat, can_crawl: site.crawls().is_some(), needs_token: !trust.is_local })
+        let (can_crawl, has_ring) = (site.crawls().is_some(), site.peers().is_some());
+        Ok(Self { seat, can_crawl, needs_token: !trust.is_local, has_ring })
     }
 }
 

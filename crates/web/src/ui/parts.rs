@@ -95,6 +95,40 @@ pub(crate) fn bar(share: f64, class: &str) -> Markup {
     }
 }
 
+/// A line of a card of bars.
+pub(crate) struct Bar<'a> {
+    pub(crate) name: Markup,
+    /// What the name stands for, if it is cut short.
+    pub(crate) title: Option<&'a str>,
+    pub(crate) number: u64,
+    /// What stands after the number.
+    pub(crate) more: Markup,
+}
+
+/// Numbers beside each other in a card with a heading: the largest has the whole bar.
+pub(crate) fn bars(heading: &str, id: &str, lines: &[Bar<'_>]) -> Markup {
+    let most = lines.iter().map(|line| line.number).max().unwrap_or(0);
+    html! {
+        section.card aria-labelledby=(id) {
+            h2 id=(id) { (heading) }
+            ul.bars {
+                @for line in lines {
+                    li title=[line.title] {
+                        (line.name)
+                        span.bars-number { (words::count(line.number)) (line.more) }
+                        (bar(share(line.number, most), ""))
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A kind of content in a card of bars.
+pub(crate) fn media_bar(kind: &str, number: u64, more: Markup) -> Bar<'_> {
+    Bar { name: html! { span { (media(kind)) } }, title: Some(kind), number, more }
+}
+
 /// A share of 0 to 1 as a length of a drawing.
 pub(crate) fn percent(share: f64) -> String {
     let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };

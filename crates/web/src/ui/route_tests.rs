@@ -2,6 +2,7 @@
 
 use crate::crawls::{CrawlAsk, CrawlView, Crawls, Refused, Scope};
 use crate::origin::Hosts;
+use crate::peers::Peers;
 use crate::server::Peer;
 use crate::site::{Site, Token};
 use axum::body::Body;
@@ -43,21 +44,25 @@ impl Crawls for Diary {
     }
 }
 
-struct House {
+pub(super) struct House {
     site: Site,
     diary: Arc<Diary>,
     _dir: tempfile::TempDir,
 }
 
-struct Told {
-    status: StatusCode,
+pub(super) struct Told {
+    pub(super) status: StatusCode,
     location: String,
-    media: String,
-    text: String,
+    pub(super) media: String,
+    pub(super) text: String,
 }
 
 impl House {
     fn new() -> Self {
+        Self::in_ring(None)
+    }
+
+    pub(super) fn in_ring(peers: Option<Arc<dyn Peers>>) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let (store, _) = Store::open(dir.path()).unwrap();
         for (stamp, text) in [("20200101000000", "one"), ("20210101000000", "two"), ("20220101000000", "three")] {
@@ -67,13 +72,14 @@ impl House {
         store.seal().unwrap();
         let diary = Arc::new(Diary { asked: Mutex::default(), changed: tokio::sync::watch::Sender::new(0) });
         let catalogue = Arc::new(Catalogue::open(&dir.path().join("catalogue")).unwrap());
-        let hosts = Hosts { ui_port: 8400, replay_port: 8401, ui_url: None, replay_url: None };
+        let hosts = Hosts { ui_port: 8480, replay_port: 8481, ui_url: None, replay_url: None };
         let token = Token::of(dir.path()).unwrap();
         let site = Site::new(store, dir.path(), Some(diary.clone()), catalogue, hosts, token);
+        let site = peers.map_or(site.clone(), |peers| site.with_peers(peers));
         Self { site, diary, _dir: dir }
     }
 
-    async fn ask(&self, request: Request<Body>) -> Told {
+    pub(super) async fn ask(&self, request: Request<Body>) -> Told {
         let here = Peer("127.0.0.1:40000".parse().unwrap());
         let response = crate::ui_router(&self.site).layer(axum::Extension(here)).oneshot(request).await.unwrap();
         let header =
@@ -83,15 +89,15 @@ impl House {
         Told { status, location, media, text: String::from_utf8_lossy(&bytes).into_owned() }
     }
 
-    async fn get(&self, target: &str) -> Told {
-        self.ask(Request::get(target).header("host", "127.0.0.1:8400").body(Body::empty()).unwrap()).await
+    pub(super) async fn get(&self, target: &str) -> Told {
+        self.ask(Request::get(target).header("host", "127.0.0.1:8480").body(Body::empty()).unwrap()).await
     }
 
     async fn post(&self, target: &str, form: &'static str, from: &str) -> Told {
         let request = Request::builder()
             .method(Method::POST)
             .uri(target)
-            .header("host", "127.0.0.1:8400")
+            .header("host", "127.0.0.1:8480")
             .header("origin", from)
             .header("content-type", "application/x-www-form-urlencoded");
         self.ask(request.body(Body::from(form)).unwrap()).await
@@ -105,7 +111,7 @@ fn capture(url: &str, stamp: &str, page: &str) -> Capture {
     Capture { url: url.to_owned(), time, main, companions: Vec::new() }
 }
 
-const US: &str = "http://127.0.0.1:8400";
+const US: &str = "http://127.0.0.1:8480";
 
 #[tokio::test]
 async fn a_date_leads_to_the_version_that_was_current_then() {
@@ -238,6 +244,7 @@ async fn odd_targets_never_break_a_page() {
         "/host/a.example/%ff/%00?from=%ff",
         "/host/%00",
         "/crawls/%2e%2e",
+        "/ring?url=%00%ff",
         "/go?url=%ff&at=99999999999999999999",
     ] {
         let told = house.get(target).await;

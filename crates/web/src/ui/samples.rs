@@ -2,7 +2,7 @@
 
 use super::difference::{Around, Look};
 use super::viewer::Shown;
-use super::{Reader, crawl, difference, home, host, search, trouble, versions, viewer};
+use super::{Reader, crawl, difference, home, host, ring, search, trouble, versions, viewer};
 use crate::answer::Trouble;
 use crate::crawls::{CrawlEvent, CrawlHost, CrawlState, CrawlView, Scope};
 use crate::origin::Hosts;
@@ -24,8 +24,8 @@ pub(super) const PLAIN: Words<'_> =
     Words { title: "Opening hours and how to find us", url: "https://museum.example/visit/hours?lang=en" };
 
 pub(super) fn reader(host: &str, needs_token: bool) -> Reader {
-    let hosts = Hosts { ui_port: 8400, replay_port: 8401, ui_url: None, replay_url: None };
-    Reader { seat: hosts.ui(host).unwrap(), can_crawl: true, needs_token }
+    let hosts = Hosts { ui_port: 8480, replay_port: 8481, ui_url: None, replay_url: None };
+    Reader { seat: hosts.ui(host).unwrap(), can_crawl: true, needs_token, has_ring: true }
 }
 
 pub(super) fn now() -> Timestamp {
@@ -34,8 +34,8 @@ pub(super) fn now() -> Timestamp {
 
 /// Every page there is, with its name.
 pub(super) fn pages(words: Words<'_>) -> Vec<(&'static str, Response)> {
-    let at_home = reader("127.0.0.1:8400", false);
-    let away = reader("192.168.1.5:8400", true);
+    let at_home = reader("127.0.0.1:8480", false);
+    let away = reader("192.168.1.5:8480", true);
     let view = crawl_view(words, CrawlState::Running);
     let empty = Home { totals: Totals::default(), recent: Vec::new(), crawls: Vec::new(), can_crawl: true };
     let missing =
@@ -67,12 +67,14 @@ pub(super) fn pages(words: Words<'_>) -> Vec<(&'static str, Response)> {
         ("crawls", crawl::list_page(&states.map(|state| crawl_view(words, state)), &at_home, now())),
         ("no-such-page", trouble::no_such_page(words.url)),
     ];
+    pages.extend(ring::samples::pages(words));
     pages.extend(states.map(|state| ("crawl-over", crawl::page(&crawl_view(words, state), &at_home, now()))));
     let troubles = [
         Trouble::Asked(words.title.to_owned()),
         Trouble::NotFound(words.url.to_owned()),
         Trouble::Forbidden(words.title.to_owned()),
         Trouble::Busy,
+        Trouble::Unanswered(words.title.to_owned()),
         Trouble::Ours(words.title.to_owned()),
     ];
     pages.extend(troubles.map(|trouble| ("trouble", trouble::TroublePage(trouble).into_response())));
@@ -189,7 +191,7 @@ fn shown(words: Words<'_>) -> Shown {
         last: "20261110120000".to_owned(),
         position: Some(120),
         count: 312,
-        frame: "http://habcdefghij234567.localhost:8401/web/20240610120000/https://museum.example/".to_owned(),
+        frame: "http://habcdefghij234567.localhost:8481/web/20240610120000/https://museum.example/".to_owned(),
         media: "text/html".to_owned(),
         status: Some(200),
     }

@@ -9,7 +9,7 @@ use maud::{Markup, html};
 
 pub(crate) fn page(search: &Search, reader: &Reader) -> Response {
     let title = format!("{} · Search", search.query);
-    let shell = Shell { title: &title, query: &search.query, ..Shell::default() };
+    let shell = Shell { title: &title, query: &search.query, has_ring: reader.has_ring, ..Shell::default() };
     layout::page(StatusCode::OK, &shell, &render(search, reader))
 }
 

@@ -58,6 +58,10 @@ fn words(trouble: &Trouble) -> (&'static str, Markup) {
             "Busy for a moment",
             html! { p { "Many are reading at once. Nothing is wrong: " a href="" { "try again" } "." } },
         ),
+        Trouble::Unanswered(_) => (
+            "The ring did not answer",
+            html! { p { "Nothing is lost: " a href="" { "try again" } ", or see how " a href="/ring" { "the ring" } " stands." } },
+        ),
         Trouble::Store(_) => (
             "The archive could not be read",
             html! {

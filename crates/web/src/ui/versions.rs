@@ -10,7 +10,7 @@ use http::StatusCode;
 use maud::{Markup, html};
 
 pub(crate) fn page(versions: &Versions, reader: &Reader) -> Response {
-    let shell = Shell { title: title(versions), query: &versions.url, ..Shell::default() };
+    let shell = Shell { title: title(versions), query: &versions.url, has_ring: reader.has_ring, ..Shell::default() };
     if versions.total == 0 {
         return layout::page(StatusCode::NOT_FOUND, &shell, &missing(versions, reader));
     }

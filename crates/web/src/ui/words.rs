@@ -66,6 +66,28 @@ pub(crate) fn duration(seconds: u64) -> String {
     }
 }
 
+/// `0.4 ms`, `12 ms`, `1.5 s`: how long an answer took.
+pub(crate) fn millis(millis: f64) -> String {
+    match millis {
+        _ if !millis.is_finite() || millis < 0.0 => "?".to_owned(),
+        0.0..9.95 => format!("{millis:.1} ms"),
+        9.95..999.5 => format!("{millis:.0} ms"),
+        _ => format!("{:.1} s", millis / 1000.0),
+    }
+}
+
+/// `4.2 %`, of a share of 1. Little is not nothing.
+pub(crate) fn percent(share: f64) -> String {
+    let hundredths = if share.is_finite() { share.clamp(0.0, 1.0) * 100.0 } else { 0.0 };
+    match hundredths {
+        0.0 => "0 %".to_owned(),
+        0.0..0.001 => "under 0.001 %".to_owned(),
+        0.001..0.1 => format!("{hundredths:.3} %"),
+        0.1..9.95 => format!("{hundredths:.1} %"),
+        _ => format!("{hundredths:.0} %"),
+    }
+}
+
 /// A part of a stamp of fourteen digits.
 fn part(stamp: &str, from: usize, to: usize) -> usize {
     stamp.get(from..to).and_then(|digits| digits.parse().ok()).unwrap_or(0)
@@ -237,6 +259,14 @@ pub(crate) fn plain(url: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn round_trips_and_shares_are_told_as_people_say_them() {
+        let said = [0.0, 0.42, 9.96, 12.4, 999.4, 999.6, 1512.0, f64::NAN, -1.0].map(millis);
+        assert_eq!(said, ["0.0 ms", "0.4 ms", "10 ms", "12 ms", "999 ms", "1.0 s", "1.5 s", "?", "?"]);
+        let said = [0.0, 1e-9, 0.0005, 0.042, 0.5, 1.0, 7.0, f64::NAN].map(percent);
+        assert_eq!(said, ["0 %", "under 0.001 %", "0.050 %", "4.2 %", "50 %", "100 %", "100 %", "0 %"]);
+    }
 
     #[test]
     fn numbers_are_written_as_people_read_them() {

@@ -3,6 +3,7 @@
 
 use super::host::Numbers;
 use super::limits::{DISK_FILES_MAX, DISK_TIME, HOSTS_KEPT, SHARES_KEPT, TITLES_KEPT, WATCHERS_MAX};
+use crate::limits::LOOKUPS_MAX;
 use herodotus_base::Sha256;
 use herodotus_store::EntryKey;
 use quick_cache::sync::Cache;
@@ -22,8 +23,10 @@ pub(crate) struct Caches {
     /// By site, as it stands in keys.
     pub(super) hosts: Cache<String, Arc<Numbers>>,
     disk: Mutex<Option<(Instant, u64)>>,
-    /// Who may watch crawls.
+    /// Who may watch crawls or the ring.
     pub(crate) watchers: Arc<Semaphore>,
+    /// Who may look something up in the ring.
+    pub(crate) lookups: Arc<Semaphore>,
 }
 
 impl Default for Caches {
@@ -34,6 +37,7 @@ impl Default for Caches {
             hosts: Cache::new(HOSTS_KEPT),
             disk: Mutex::default(),
             watchers: Arc::new(Semaphore::new(WATCHERS_MAX)),
+            lookups: Arc::new(Semaphore::new(LOOKUPS_MAX)),
         }
     }
 }

@@ -27,7 +27,7 @@ impl Archive {
         let dir = tempfile::tempdir().unwrap();
         let (store, _) = Store::open(dir.path()).unwrap();
         let catalogue = Arc::new(Catalogue::open(&dir.path().join("catalogue")).unwrap());
-        let hosts = Hosts { ui_port: 8400, replay_port: 8401, ui_url: None, replay_url: None };
+        let hosts = Hosts { ui_port: 8480, replay_port: 8481, ui_url: None, replay_url: None };
         let token = Token::of(dir.path()).unwrap();
         let site = Site::new(store, dir.path(), None, catalogue.clone(), hosts, token);
         Self { site, catalogue, _dir: dir }

@@ -96,10 +96,10 @@ pub(crate) const DISK_FILES_MAX: usize = 100_000;
 /// Bytes of a head that are shown. Some servers send a hundred cookies.
 pub(crate) const HEAD_BYTES_MAX: usize = 256 * 1024;
 
-/// Pages that watch crawls at once. Each takes little, but nobody has so many windows.
+/// Pages that watch crawls or the ring at once. Each takes little, but nobody has so many windows.
 pub(crate) const WATCHERS_MAX: usize = 64;
 
-/// News of crawls at most this often: faster than a person reads.
+/// News of crawls, or of the ring, at most this often: faster than a person reads.
 pub(crate) const NEWS_TIME: Duration = Duration::from_millis(500);
 
 /// A word on a quiet line, so that proxies keep it open and a reader that left is noticed.

@@ -5,6 +5,8 @@
 
 mod client;
 mod document;
+mod metrics;
+mod ring;
 mod schema;
 mod server;
 
@@ -21,7 +23,7 @@ async fn every_operation_answers_as_the_document_says() {
     let running = Running::start(true).await;
     let document = Document::new(running.get("/api/v1/openapi.json").await.json());
     let operations = operations(&document);
-    assert!(operations.len() >= 14, "{}", operations.len());
+    assert!(operations.len() >= 17, "{}", operations.len());
     for operation in operations.iter().filter(|operation| operation.media() == "application/json") {
         for with_options in [true, false] {
             let answer = running.call(operation, with_options).await;
@@ -99,11 +101,16 @@ async fn what_makes_no_sense_is_an_error_in_the_documented_form() {
         ("/api/v1/version?url=example.org/page&at=tomorrow", 400),
         ("/api/v1/difference?url=example.org/missing", 404),
         ("/api/v1/difference?url=example.org/page&from=2026-99-99", 400),
+        ("/api/v1/ring/lookup", 400),
+        ("/api/v1/ring/lookup?url=", 400),
+        ("/api/v1/ring/lookup?url=refused.example", 503),
+        ("/api/v1/ring/nothing", 404),
         ("/api/v1/host?host=", 400),
         ("/api/v1/host?host=a/b", 400),
         ("/api/v1/host?host=missing.example", 404),
         (&format!("/api/v1/versions?url={long}"), 400),
         (&format!("/api/v1/search?q={long}"), 400),
+        (&format!("/api/v1/ring/lookup?url={long}"), 400),
         (&format!("/api/v1/host?host={long}"), 400),
     ] {
         let answer = running.get(path).await;
@@ -118,6 +125,7 @@ async fn what_makes_no_sense_is_an_error_in_the_documented_form() {
         ("/api/v1/crawls", r#"{"seeds":[],"unknown":1}"#, 400),
         ("/api/v1/crawls", r#"{"depth":-1}"#, 400),
         ("/api/v1/totals", "{}", 405),
+        ("/api/v1/ring", "{}", 405),
     ] {
         let answer = running.post(path, body).await;
         assert_eq!(answer.status, status, "{path} {body}: {}", answer.text());
@@ -133,9 +141,11 @@ async fn an_archive_that_is_only_shown_starts_no_crawls() {
     let answer = running.post("/api/v1/crawls", r#"{"seeds":["https://example.org/"]}"#).await;
     assert_eq!(answer.status, 403);
     answer.is_error(&document);
-    let answer = running.get("/api/v1/events").await;
-    assert_eq!(answer.status, 404);
-    answer.is_error(&document);
+    for path in ["events", "ring", "ring/lookup?url=example.org", "ring/events"] {
+        let answer = running.get(&format!("/api/v1/{path}")).await;
+        assert_eq!(answer.status, 404, "{path}");
+        answer.is_error(&document);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -151,6 +161,21 @@ async fn news_of_crawls_come_at_once_and_whenever_there_are_any() {
         document.check(&crawl, &crawls[0]).unwrap();
         assert_eq!(crawls[0]["fetched"], json!(fetched));
         running.crawls.fetch_one();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn news_of_the_ring_come_at_once_and_whenever_there_are_any() {
+    let running = Running::start(true).await;
+    let document = Document::new(running.get("/api/v1/openapi.json").await.json());
+    let mut events = running.watch_ring().await;
+    for nodes in 1..=3 {
+        let (event, data) = events.next().await;
+        assert_eq!(event, "ring");
+        let ring: Value = serde_json::from_str(&data).unwrap();
+        document.check(&json!({"$ref": "#/components/schemas/Ring"}), &ring).unwrap();
+        assert_eq!(ring["nodes_estimate"], json!(f64::from(nodes)));
+        running.ring.join_one();
     }
 }
 

@@ -1,6 +1,7 @@
 //! A server with a small archive, and crawls that only a test moves.
 
 use crate::client::{self, Answer, Events};
+use crate::ring::FakeRing;
 use herodotus_base::Timestamp;
 use herodotus_catalogue::Catalogue;
 use herodotus_store::{Body, Capture, Kind, Record, Store, WarcHeader};
@@ -15,6 +16,7 @@ use tokio::sync::watch;
 
 pub(crate) struct Running {
     pub(crate) crawls: Arc<FakeCrawls>,
+    pub(crate) ring: Arc<FakeRing>,
     address: SocketAddr,
     token: String,
     _dir: tempfile::TempDir,
@@ -28,7 +30,8 @@ impl Drop for Running {
 }
 
 impl Running {
-    pub(crate) async fn start(can_crawl: bool) -> Self {
+    /// A node in a ring; or an archive that is only shown.
+    pub(crate) async fn start(is_node: bool) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let (store, _) = Store::open(dir.path()).unwrap();
         for capture in captures() {
@@ -44,10 +47,14 @@ impl Running {
         let token = Token::of(dir.path()).unwrap();
         let shown = token.as_str().to_owned();
         let crawls = Arc::new(FakeCrawls { fetched: watch::Sender::new(1) });
-        let running = can_crawl.then(|| crawls.clone() as Arc<dyn Crawls>);
-        let site = Site::new(store, dir.path(), running, Arc::new(catalogue), hosts, token);
+        let running = is_node.then(|| crawls.clone() as Arc<dyn Crawls>);
+        let ring = Arc::new(FakeRing::default());
+        let mut site = Site::new(store, dir.path(), running, Arc::new(catalogue), hosts, token);
+        if is_node {
+            site = site.with_peers(ring.clone());
+        }
         let serving = tokio::spawn(bound.serve(site, std::future::pending()));
-        Self { crawls, address: ui, token: shown, _dir: dir, serving }
+        Self { crawls, ring, address: ui, token: shown, _dir: dir, serving }
     }
 
     pub(crate) async fn get(&self, target: &str) -> Answer {
@@ -61,6 +68,11 @@ impl Running {
 
     pub(crate) async fn watch(&self) -> Events {
         self.try_watch().await.unwrap_or_else(|answer| panic!("{}", answer.text()))
+    }
+
+    pub(crate) async fn watch_ring(&self) -> Events {
+        let watching = client::watch(self.address, "/api/v1/ring/events").await;
+        watching.unwrap_or_else(|answer| panic!("{}", answer.text()))
     }
 
     pub(crate) async fn try_watch(&self) -> Result<Events, Answer> {

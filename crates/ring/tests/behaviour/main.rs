@@ -1,0 +1,9 @@
+//! Rings of a few nodes on a virtual clock: coming, going, searching, failing, being cut off, and being lied to.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod circle;
+mod events;
+mod hostile;
+mod passage;
+mod search;

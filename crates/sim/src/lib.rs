@@ -1,0 +1,24 @@
+//! Protocol machines by the thousand, on virtual time: whatever happens to nodes in years happens here in minutes, and again the same way
+//! for the same seed.
+//!
+//! [`World`] runs any [`Node`] over a [`Network`]; [`ring`] fills it with the machines of `herodotus-ring`, does them harm and measures;
+//! [`checkers`] hold one promise each against what is there. Nothing here touches a clock, a socket or a file.
+//!
+//! What it cannot show: faults of the real transport and of the real disk, and speed on real machines. The idea and much of the manner are
+//! those of the simulators of FoundationDB and TigerBeetle.
+
+pub mod chance;
+pub mod checkers;
+mod clock;
+mod error;
+mod network;
+mod node;
+pub mod plot;
+pub mod ring;
+mod world;
+
+pub use clock::RATE_TRUE;
+pub use error::{Error, Result};
+pub use network::{Latency, Network, Weather};
+pub use node::{Node, Out};
+pub use world::{Counts, World};

@@ -1,0 +1,153 @@
+//! The ring, as this machine sees it.
+
+use super::text::Text;
+use crate::limits::{METRICS_NODES_MAX, METRICS_PEERS_MAX};
+use crate::peers::{NodeView, PeerView, RingView};
+
+const STANDINGS: [&str; 5] = ["outside", "joining", "member", "leaving", "left"];
+
+pub(super) fn write(text: &mut Text, ring: &RingView) {
+    let yes_no = |is: bool| if is { "true" } else { "false" };
+    text.gauge("herodotus_ring_info", "The ring that this machine belongs to; what it is called is in labels.").put(
+        &[
+            ("ring", &ring.ring),
+            ("name", &ring.name),
+            ("machine", &ring.machine),
+            ("open", yes_no(ring.is_open)),
+            ("owner", yes_no(ring.is_owner)),
+        ],
+        1.0,
+    );
+    text.gauge("herodotus_ring_nodes", "Nodes in the whole ring, estimated from the distances between neighbours.")
+        .put(&[], ring.nodes_estimate);
+    text.gauge("herodotus_ring_depth", "Machines in a successor list, by the ring's terms.")
+        .count(&[], ring.depth.into());
+    text.gauge("herodotus_ring_copies", "Machines on which every object lies, by the ring's terms.")
+        .count(&[], ring.copies.into());
+    nodes(text, ring);
+    counters(text, ring);
+    peers(text, ring);
+}
+
+/// One number of every node of ours.
+fn each(text: &mut Text, nodes: &[NodeView], name: &str, help: &str, of: impl Fn(&NodeView) -> f64) {
+    let mut family = text.gauge(name, help);
+    for node in nodes {
+        family.put(&[("node", &node.contact.index.to_string())], of(node));
+    }
+}
+
+fn nodes(text: &mut Text, ring: &RingView) {
+    text.gauge("herodotus_ring_own_nodes", "Nodes that run on this machine.").count(&[], ring.nodes.len() as u64);
+    let nodes = ring.nodes.get(..METRICS_NODES_MAX).unwrap_or(&ring.nodes);
+    let mut standing =
+        text.gauge("herodotus_ring_standing", "1 for how a node of this machine stands, 0 for the rest.");
+    for node in nodes {
+        for name in STANDINGS {
+            let is = if node.standing == name { 1.0 } else { 0.0 };
+            standing.put(&[("node", &node.contact.index.to_string()), ("standing", name)], is);
+        }
+    }
+    each(text, nodes, "herodotus_ring_arc_share", "How much of the circle a node owns, of 1.", |node| node.arc_share);
+    each(text, nodes, "herodotus_ring_whole", "1 if a node's successors are all others there are.", |node| {
+        f64::from(u8::from(node.is_whole))
+    });
+    each(text, nodes, "herodotus_ring_predecessors", "1 if a node has a predecessor.", |node| {
+        f64::from(u8::from(node.predecessor.is_some()))
+    });
+    each(text, nodes, "herodotus_ring_successors", "Nodes in a successor list.", |node| node.successors.len() as f64);
+    each(text, nodes, "herodotus_ring_fingers", "Different nodes in a finger table.", |node| node.fingers.len() as f64);
+    each(text, nodes, "herodotus_ring_known_nodes", "Nodes that a node remembers.", |node| node.known as f64);
+    each(text, nodes, "herodotus_ring_dead_nodes", "Nodes that a node holds for dead.", |node| node.dead as f64);
+    each(text, nodes, "herodotus_ring_lookups_running", "Lookups going on.", |node| node.lookups as f64);
+}
+
+fn counters(text: &mut Text, ring: &RingView) {
+    let counters = &ring.counters;
+    text.counter("herodotus_ring_messages_total", "Messages of the ring, by direction.")
+        .count(&[("direction", "in")], counters.messages_in)
+        .count(&[("direction", "out")], counters.messages_out);
+    text.counter("herodotus_ring_bytes_total", "Bytes of those messages.")
+        .count(&[("direction", "in")], counters.bytes_in)
+        .count(&[("direction", "out")], counters.bytes_out);
+    text.counter(
+        "herodotus_ring_messages_refused_total",
+        "Messages that came to nothing: garbage, wrong places, too many.",
+    )
+    .count(&[], counters.messages_refused);
+    text.counter("herodotus_ring_lookups_total", "Lookups that ended, by how.")
+        .count(&[("result", "done")], counters.lookups_done)
+        .count(&[("result", "failed")], counters.lookups_failed);
+    text.counter("herodotus_ring_lookup_hops_total", "Hops of all lookups that were done.")
+        .count(&[], counters.hops_sum);
+    text.counter("herodotus_ring_peers_died_total", "Nodes that were found dead.").count(&[], counters.peers_died);
+    text.counter("herodotus_ring_turned_away_total", "Machines that were not let in.").count(&[], counters.turned_away);
+}
+
+/// Machines by their keys, those with the most traffic first, so that a crowd of strangers cannot make names without end.
+fn peers(text: &mut Text, ring: &RingView) {
+    let connected = ring.peers.iter().filter(|peer| peer.connected_s.is_some()).count();
+    let banned = ring.peers.iter().filter(|peer| peer.banned_s.is_some()).count();
+    text.gauge("herodotus_ring_peers", "Machines that are connected, or refused for a while.")
+        .count(&[("state", "connected")], connected as u64)
+        .count(&[("state", "banned")], banned as u64);
+    let mut told: Vec<&PeerView> = ring.peers.iter().collect();
+    told.sort_by(|a, b| traffic(b).cmp(&traffic(a)).then_with(|| a.machine.cmp(&b.machine)));
+    told.dedup_by(|a, b| a.machine == b.machine);
+    told.truncate(METRICS_PEERS_MAX);
+    let mut round_trips =
+        text.gauge("herodotus_ring_peer_round_trip_seconds", "Round trip to a machine, as measured lately.");
+    for peer in &told {
+        if let Some(round_trip_ms) = peer.round_trip_ms {
+            round_trips.put(&[("machine", &peer.machine)], round_trip_ms / 1e3);
+        }
+    }
+    let mut connected = text.gauge("herodotus_ring_peer_connected_seconds", "How long a machine has been connected.");
+    for peer in &told {
+        if let Some(connected_s) = peer.connected_s {
+            connected.put(&[("machine", &peer.machine)], connected_s);
+        }
+    }
+    let mut both = |name: &str, help: &str, of: fn(&PeerView) -> (u64, u64)| {
+        let mut family = text.counter(name, help);
+        for peer in &told {
+            let (inward, outward) = of(peer);
+            family.count(&[("machine", &peer.machine), ("direction", "in")], inward);
+            family.count(&[("machine", &peer.machine), ("direction", "out")], outward);
+        }
+    };
+    both("herodotus_ring_peer_bytes_total", "Bytes to and from a machine.", |peer| (peer.bytes_in, peer.bytes_out));
+    both("herodotus_ring_peer_calls_total", "Calls to and from a machine.", |peer| (peer.calls_in, peer.calls_out));
+    let mut refused = text.counter("herodotus_ring_peer_refused_total", "A machine's messages that came to nothing.");
+    for peer in &told {
+        refused.count(&[("machine", &peer.machine)], peer.refused);
+    }
+}
+
+fn traffic(peer: &PeerView) -> u64 {
+    peer.bytes_in.saturating_add(peer.bytes_out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_crowd_of_machines_makes_no_more_lines_than_the_limit() {
+        let peer = |at: usize| PeerView {
+            machine: format!("{at:064x}"),
+            round_trip_ms: Some(12.5),
+            bytes_in: at as u64,
+            ..PeerView::default()
+        };
+        let ring = RingView { peers: (0..1000).map(peer).collect(), ..RingView::default() };
+        let mut text = Text::default();
+        write(&mut text, &ring);
+        let text = text.done();
+        let lines = |start: &str| text.lines().filter(|line| line.starts_with(start)).count();
+        assert_eq!(lines("herodotus_ring_peer_round_trip_seconds{"), METRICS_PEERS_MAX);
+        assert_eq!(lines("herodotus_ring_peer_bytes_total{"), 2 * METRICS_PEERS_MAX);
+        let busiest = format!("herodotus_ring_peer_round_trip_seconds{{machine=\"{:064x}\"}} 0.0125", 999);
+        assert!(text.lines().any(|line| line == busiest), "{text}");
+    }
+}

@@ -1,0 +1,154 @@
+//! What the pages need of whoever runs the ring. The node implements it; an archive that belongs to no ring has none.
+
+use crate::crawls::Refused;
+use serde::Serialize;
+use std::fmt::Debug;
+use std::future::Future;
+use std::pin::Pin;
+use std::time::Duration;
+
+/// A ring that this machine belongs to.
+pub trait Peers: Send + Sync + Debug {
+    /// How it stands now, from memory.
+    fn view(&self) -> RingView;
+    /// Who is responsible for a URL, and the way there.
+    fn lookup(&self, url: &str) -> Pin<Box<dyn Future<Output = Result<LookupView, Refused>> + Send>>;
+    /// Changes whenever something is news: a page that watches waits for it.
+    fn changed(&self) -> tokio::sync::watch::Receiver<u64>;
+}
+
+/// The ring as one machine sees it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct RingView {
+    pub name: String,
+    /// Hash of its terms, hexadecimal.
+    pub ring: String,
+    pub is_open: bool,
+    pub is_owner: bool,
+    /// Machines in a successor list.
+    pub depth: u16,
+    /// Machines on which every object lies.
+    pub copies: u16,
+    /// This machine's public key, hexadecimal.
+    pub machine: String,
+    pub addresses: Vec<String>,
+    /// Nodes in the whole ring, as the distances between neighbours suggest; exact while everybody knows everybody.
+    pub nodes_estimate: f64,
+    /// This machine's own nodes.
+    pub nodes: Vec<NodeView>,
+    /// Machines that a connection is open to.
+    pub peers: Vec<PeerView>,
+    /// What happened lately, the newest first.
+    pub events: Vec<RingEvent>,
+    pub counters: RingCounters,
+}
+
+/// One of this machine's virtual nodes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct NodeView {
+    pub contact: ContactView,
+    /// `outside`, `joining`, `member`, `leaving` or `left`.
+    pub standing: &'static str,
+    /// Where what it owns begins, hexadecimal; it ends at its own place.
+    pub arc_from: String,
+    /// Where that is on the circle, of 1.
+    pub arc_turn: f64,
+    /// How much of the circle it owns, of 1.
+    pub arc_share: f64,
+    pub predecessor: Option<ContactView>,
+    pub successors: Vec<ContactView>,
+    /// The successors are all others there are.
+    pub is_whole: bool,
+    pub fingers: Vec<ContactView>,
+    pub known: usize,
+    pub dead: usize,
+    pub lookups: usize,
+}
+
+/// A node anywhere in the ring.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct ContactView {
+    pub id: String,
+    /// Where it is on the circle, of 1.
+    pub turn: f64,
+    /// Its machine's key, hexadecimal, and which of its nodes.
+    pub machine: String,
+    pub index: u16,
+    pub addresses: Vec<String>,
+    pub round_trip_ms: Option<f64>,
+    /// It runs on this machine.
+    pub is_ours: bool,
+}
+
+/// A machine that we are connected to, or that we refuse.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct PeerView {
+    pub machine: String,
+    pub address: Option<String>,
+    pub connected_s: Option<f64>,
+    pub round_trip_ms: Option<f64>,
+    pub bytes_in: u64,
+    pub bytes_out: u64,
+    pub calls_in: u64,
+    pub calls_out: u64,
+    pub refused: u64,
+    pub banned_s: Option<f64>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct RingEvent {
+    /// RFC 3339.
+    pub time: String,
+    /// `joined`, `gained`, `lost`, `neighbours`, `dead`, `leaving`, `left`.
+    pub kind: &'static str,
+    /// One sentence for people.
+    pub what: String,
+}
+
+/// Since the node started.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct RingCounters {
+    pub messages_in: u64,
+    pub messages_out: u64,
+    pub bytes_in: u64,
+    pub bytes_out: u64,
+    /// Messages that came to nothing on our side: garbage, wrong places, too much at once.
+    pub messages_refused: u64,
+    pub lookups_done: u64,
+    pub lookups_failed: u64,
+    /// Of all lookups that were done.
+    pub hops_sum: u64,
+    pub peers_died: u64,
+    pub turned_away: u64,
+}
+
+/// A finished lookup.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct LookupView {
+    pub url: String,
+    /// The place of the URL, hexadecimal.
+    pub key: String,
+    pub turn: f64,
+    pub owner: ContactView,
+    /// The machines that keep it, the owner first.
+    pub replicas: Vec<ContactView>,
+    pub hops: u16,
+    pub took_ms: f64,
+    /// Every node that was asked, in the order of the way.
+    pub stops: Vec<StopView>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct StopView {
+    pub node: ContactView,
+    /// How many others had to be asked before it was known.
+    pub depth: u16,
+    pub told_by: Option<String>,
+    /// Nothing: it did not answer.
+    pub round_trip_ms: Option<f64>,
+}
+
+/// Milliseconds, as JSON and people like them.
+pub fn millis(time: Duration) -> f64 {
+    (time.as_secs_f64() * 1e6).round() / 1e3
+}

@@ -1,0 +1,104 @@
+//! Hand-made rings for the tests: with a text of the caller's in every place that strangers fill.
+
+use super::{Question, alone, page};
+use crate::peers::{ContactView, LookupView, NodeView, PeerView, RingCounters, RingEvent, RingView, StopView};
+use crate::ui::Reader;
+use crate::ui::samples::{Words, now, reader};
+use axum::response::Response;
+use http::StatusCode;
+
+pub(in crate::ui) fn pages(words: Words<'_>) -> Vec<(&'static str, Response)> {
+    let at_home = reader("127.0.0.1:8480", false);
+    let ring = ring_of(words);
+    let found = Question { url: words.url.to_owned(), found: Some(lookup_of(words)), trouble: None };
+    let trouble = (StatusCode::SERVICE_UNAVAILABLE, words.title.to_owned());
+    let failed = Question { url: words.url.to_owned(), found: None, trouble: Some(trouble) };
+    let bare = RingView { name: words.title.to_owned(), nodes_estimate: f64::NAN, ..RingView::default() };
+    vec![
+        ("ring", page(&ring, &Question::default(), &at_home, now())),
+        ("ring-found", page(&ring, &found, &at_home, now())),
+        ("ring-failed", page(&ring, &failed, &at_home, now())),
+        ("ring-bare", page(&bare, &found, &at_home, now())),
+        ("ring-alone", alone(&Reader { has_ring: false, ..at_home })),
+    ]
+}
+
+pub(in crate::ui) fn contact(words: Words<'_>, id: &str, turn: f64) -> ContactView {
+    ContactView {
+        id: id.to_owned(),
+        turn,
+        machine: format!("{id}00{}", words.title),
+        index: 1,
+        addresses: vec![words.url.to_owned(), "192.0.2.7:8482".to_owned()],
+        round_trip_ms: (turn < 0.5).then_some(12.5),
+        is_ours: false,
+    }
+}
+
+/// Two nodes here, neighbours that are the same for both, and one whose id is nothing but a stranger's words.
+pub(in crate::ui) fn ring_of(words: Words<'_>) -> RingView {
+    let contact = |id: &str, turn: f64| contact(words, id, turn);
+    let own = |id: &str, turn: f64, index: u16| ContactView { is_ours: true, index, ..contact(id, turn) };
+    let node = |index: u16, standing: &'static str, turn: f64| NodeView {
+        contact: own(&format!("aaaa{index}"), turn, index),
+        standing,
+        arc_from: "9999".to_owned(),
+        arc_turn: turn - 0.1,
+        arc_share: 0.1,
+        predecessor: Some(contact("9999", 0.05)),
+        successors: vec![contact("bbbb", 0.4), contact(words.title, 0.45), own("aaaa1", 0.7, 1)],
+        is_whole: false,
+        fingers: vec![contact("cccc", 0.6), contact("bbbb", 0.4), contact("dddd", f64::NAN)],
+        known: 23,
+        dead: 1,
+        lookups: 0,
+    };
+    let peer = |machine: &str, banned_s| PeerView {
+        machine: machine.to_owned(),
+        address: Some(words.url.to_owned()),
+        connected_s: Some(75.5),
+        round_trip_ms: Some(3.25),
+        bytes_in: 12_345,
+        banned_s,
+        ..PeerView::default()
+    };
+    RingView {
+        name: words.title.to_owned(),
+        ring: "0f".repeat(32),
+        is_owner: true,
+        depth: 16,
+        copies: 6,
+        machine: "12".repeat(32),
+        addresses: vec![words.url.to_owned(), "192.0.2.1:8482".to_owned()],
+        nodes_estimate: 1234.5,
+        nodes: vec![node(0, "member", 0.2), node(1, "joining", 0.7)],
+        peers: vec![peer("beef", None), peer(words.title, Some(540.0))],
+        events: vec![RingEvent { time: "2026-11-16T03:59:00Z".to_owned(), kind: "dead", what: words.title.to_owned() }],
+        counters: RingCounters { lookups_done: 4, hops_sum: 6, lookups_failed: 1, ..RingCounters::default() },
+        ..RingView::default()
+    }
+}
+
+pub(in crate::ui) fn lookup_of(words: Words<'_>) -> LookupView {
+    let contact = |id: &str, turn: f64| contact(words, id, turn);
+    let stop = |node: ContactView, told_by: Option<&str>, round_trip_ms| StopView {
+        node,
+        depth: 1,
+        told_by: told_by.map(str::to_owned),
+        round_trip_ms,
+    };
+    LookupView {
+        url: words.url.to_owned(),
+        key: "e0".repeat(32),
+        turn: 0.875,
+        owner: contact("eeee", 0.9),
+        replicas: vec![contact("eeee", 0.9), contact("ffff", 0.95)],
+        hops: 2,
+        took_ms: 31.5,
+        stops: vec![
+            stop(contact("bbbb", 0.4), None, Some(12.5)),
+            stop(contact(words.title, 0.45), Some("bbbb"), None),
+            stop(contact("eeee", 0.9), Some(words.title), Some(19.0)),
+        ],
+    }
+}

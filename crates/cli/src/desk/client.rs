@@ -3,8 +3,7 @@
 use super::frame::{self, Frame, Kind, Request, Terminal};
 use super::socket;
 use crate::console::Console;
-use crate::show::is_closed_pipe;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow};
 use std::io::{self, Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixStream;
@@ -36,7 +35,6 @@ pub(crate) struct Errand<'a> {
 
 impl Errand<'_> {
     pub(crate) fn run(self, stream: UnixStream) -> Result<ExitCode> {
-        let gone = "the node that has the archive open went away before it had answered: try again";
         let request = Request {
             arguments: std::env::args_os().skip(1).map(|argument| argument.as_bytes().to_vec()).collect(),
             directory: std::env::current_dir().context("where are we?")?.as_os_str().as_bytes().to_vec(),
@@ -44,31 +42,33 @@ impl Errand<'_> {
             contact: self.contact,
             terminal: Terminal { colour: Console::Own.has_colour(), width: Console::Own.width() },
         };
-        let mut from_node = stream.try_clone().context(gone)?;
+        let mut from_node = stream.try_clone().map_err(gone)?;
         let to_node = Arc::new(Mutex::new(stream));
-        send(&to_node, Kind::Request, &request.encode()?).context(gone)?;
+        send(&to_node, Kind::Request, &request.encode()?)?;
         if self.stops_gently {
             pass_signals_on(to_node.clone());
         }
-        match relay(&mut from_node, &to_node) {
-            Ok(Some(code)) => Ok(code),
-            Ok(None) => bail!(gone),
-            // Whoever reads our output has had enough.
-            Err(error) if is_closed_pipe(&error) => Ok(ExitCode::SUCCESS),
-            Err(error) => Err(error.context(gone)),
-        }
+        relay(&mut from_node, &to_node)
     }
 }
 
-fn send(to_node: &Mutex<UnixStream>, kind: Kind, bytes: &[u8]) -> io::Result<()> {
-    frame::write(&mut *to_node.lock().unwrap_or_else(|poisoned| poisoned.into_inner()), kind, bytes)
+/// In words alone: a connection that the node closed must not pass for whoever reads our output and has had enough.
+fn gone(error: io::Error) -> anyhow::Error {
+    anyhow!("the node that has the archive open went away before it had answered ({error}): try again")
 }
 
-/// Until the node has said its last word. `None`: it went away without one.
-fn relay(from_node: &mut UnixStream, to_node: &Mutex<UnixStream>) -> Result<Option<ExitCode>> {
+fn send(to_node: &Mutex<UnixStream>, kind: Kind, bytes: &[u8]) -> Result<()> {
+    let mut to_node = to_node.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    frame::write(&mut *to_node, kind, bytes).map_err(gone)
+}
+
+/// Until the node has said its last word.
+fn relay(from_node: &mut UnixStream, to_node: &Mutex<UnixStream>) -> Result<ExitCode> {
     let mut piece = vec![0; frame::CHUNK_BYTES_MAX];
     loop {
-        let Some(Frame { kind, bytes }) = frame::read(from_node)? else { return Ok(None) };
+        let Some(Frame { kind, bytes }) = frame::read(from_node).map_err(gone)? else {
+            return Err(gone(io::ErrorKind::UnexpectedEof.into()));
+        };
         match kind {
             Kind::Out => {
                 let mut out = io::stdout().lock();
@@ -80,8 +80,8 @@ fn relay(from_node: &mut UnixStream, to_node: &Mutex<UnixStream>) -> Result<Opti
                 let n = io::stdin().read(&mut piece).context("reading standard input")?;
                 send(to_node, Kind::Input, &piece[..n])?;
             }
-            Kind::Exit => return Ok(bytes.first().map(|code| ExitCode::from(*code))),
-            Kind::Request | Kind::Stop | Kind::Input => return Ok(None),
+            Kind::Exit => return Ok(ExitCode::from(bytes.first().copied().unwrap_or(u8::MAX))),
+            Kind::Request | Kind::Stop | Kind::Input => return Err(gone(io::ErrorKind::InvalidData.into())),
         }
     }
 }

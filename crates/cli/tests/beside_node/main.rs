@@ -157,6 +157,34 @@ fn what_a_killed_node_leaves_is_in_nobodys_way() {
 }
 
 #[test]
+fn a_node_that_dies_in_the_middle_is_an_error_of_the_command() {
+    let dir = tempfile::tempdir().unwrap();
+    // A node that hears one request and is gone.
+    let listener = std::os::unix::net::UnixListener::bind(dir.path().join("node.sock")).unwrap();
+    let node = std::thread::spawn(move || {
+        for answer in [&b""[..], &[4, 5, 0, 0, 0, b'h', b'a', b'l', b'f', b'\n']] {
+            let (mut stream, _) = listener.accept().unwrap();
+            assert!(stream.read(&mut [0; 1000]).unwrap() > 0);
+            stream.write_all(answer).unwrap();
+        }
+    });
+    for said in ["", "half\n"] {
+        let output = run(dir.path(), &["stats"]);
+        assert_eq!((output.status.code(), text(&output.stdout).as_str()), (Some(1), said));
+        assert!(text(&output.stderr).contains("went away before it had answered"), "{}", text(&output.stderr));
+    }
+    node.join().unwrap();
+    // One that closes the door at once: whatever the command was doing then, it says so.
+    let listener = std::os::unix::net::UnixListener::bind(dir.path().join("other.sock")).unwrap();
+    std::fs::rename(dir.path().join("other.sock"), dir.path().join("node.sock")).unwrap();
+    let node = std::thread::spawn(move || drop(listener.accept().unwrap()));
+    let output = run(dir.path(), &["stats"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("went away before it had answered"), "{}", text(&output.stderr));
+    node.join().unwrap();
+}
+
+#[test]
 fn a_data_directory_with_a_long_name_is_served_too() {
     let dir = tempfile::tempdir().unwrap();
     let data = dir.path().join("a-name-that-is-much-too-long-for-a-socket".repeat(4));

@@ -4,7 +4,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -268,12 +268,5 @@ impl Drop for Cluster {
                 let _ = process.wait();
             }
         }
-    }
-}
-
-/// That nothing of a directory is needed: a new disk.
-pub(crate) fn wipe(data: &Path) {
-    for name in ["peers"] {
-        let _ = std::fs::remove_file(data.join("ring").join(name));
     }
 }

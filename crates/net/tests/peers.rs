@@ -310,6 +310,15 @@ async fn a_peer_that_was_killed_and_started_anew_is_dialled_again_soon() {
         answered |= one.endpoint.call(&to, ECHO, Bytes::new(), within).await.is_ok();
     }
     assert!(answered);
+    // And once more: now it calls first, and what it comes with is what we answer over.
+    runtime.shutdown_background();
+    drop(endpoint);
+    until("the port is free", || std::net::UdpSocket::bind(to.direct[0]).is_ok()).await;
+    let (runtime, endpoint) = start(to.direct[0]).await;
+    let (calling, there) = (endpoint.clone(), one.address());
+    let called = runtime.spawn(async move { calling.call(&there, ECHO, Bytes::new(), SOON).await });
+    called.await.unwrap().unwrap();
+    one.endpoint.call(&to, ECHO, Bytes::new(), Duration::from_secs(3)).await.unwrap();
     endpoint.close().await;
     runtime.shutdown_background();
 }

@@ -119,7 +119,6 @@ impl Lookup {
     /// Begins with what a node knows without asking: its own neighbours and whom it would name to others.
     pub fn begin_at(&mut self, me: &Contact, found: Found) {
         self.offer(me, 0, None, false);
-        self.in_flight += 1;
         self.hear(me.id, found, None);
     }
 
@@ -151,7 +150,8 @@ impl Lookup {
         if matches!(candidate.state, State::Answered(_)) {
             return;
         }
-        self.in_flight = self.in_flight.saturating_sub(usize::from(!matches!(candidate.state, State::Failed)));
+        // One that waits or failed may answer late to an earlier question: nothing is out to it then.
+        self.in_flight -= usize::from(matches!(candidate.state, State::Asked));
         let depth = candidate.depth.saturating_add(1);
         let Found { mut neighbours, nearer } = found;
         if let Some(avoid) = self.avoid {

@@ -2,7 +2,7 @@
 
 use super::{Machine, SOON};
 use herodotus_net::{Address, Pass, RingId};
-use iroh::endpoint::{Connection, ConnectionError, RecvStream, SendStream, VarInt, presets};
+use iroh::endpoint::{Connection, ConnectionError, QuicTransportConfig, RecvStream, SendStream, VarInt, presets};
 use iroh::{EndpointAddr, EndpointId, RelayMode, SecretKey, TransportAddr};
 use std::net::SocketAddr;
 use tokio::time::timeout;
@@ -33,6 +33,8 @@ impl Attacker {
         let iroh = iroh::Endpoint::builder(presets::Minimal)
             .secret_key(SecretKey::from_bytes(&secret))
             .alpns(vec![ALPN.to_vec()])
+            // What it does not read, we cannot send.
+            .transport_config(QuicTransportConfig::builder().stream_receive_window(code(64 << 10)).build())
             .relay_mode(RelayMode::Disabled)
             .clear_ip_transports()
             .bind_addr(SocketAddr::from(([127, 0, 0, last], 0)))

@@ -89,6 +89,24 @@ fn a_large_ring_that_one_joins_while_others_fail_stays_one() {
     holds(large(4), Some(12));
 }
 
+#[test]
+#[ignore = "minutes"]
+fn longer_a_ring_that_grows_from_one_node_to_four_with_three_messages_in_flight_stays_one() {
+    holds(World { places: 4, ..World::of(1) }, None);
+}
+
+#[test]
+#[ignore = "minutes"]
+fn longer_a_ring_that_grows_from_one_node_to_five_stays_one() {
+    holds(World::of(1), Some(15));
+}
+
+#[test]
+#[ignore = "minutes"]
+fn longer_a_large_ring_that_one_joins_while_others_fail_stays_one() {
+    holds(large(4), None);
+}
+
 /// Nobody dies, but the living are taken for dead so many times.
 fn mistaken(members: usize, mistakes_max: u8, remembers: bool) -> World {
     World { failures_max: 0, mistakes_max, remembers, in_flight_max: 2, ..World::of(members) }

@@ -5,9 +5,10 @@
 //! whatever it heard meanwhile), a question to one that is nearer is three, `Here` is delivered late, in any order, or never. A
 //! join is two steps: the place is found, and entered later.
 //!
-//! What is assumed, as Zave does: who is silent is dead (in the world without mistakes), and a failure leaves every
-//! other node, also one that is about to enter, somebody alive in its list, and at least one member. `failures_max` bounds failures
-//! between two ideal states. Who died does not come back under the same place.
+//! What is assumed. Who is silent is dead, except where mistakes are counted (`mistakes_max`). A failure leaves at least one member, and every other
+//! node somebody alive in its list, and in the list that it will have when what is on its way has arrived. It also leaves r + 1
+//! members that no list skips (Zave's principals); or, where the ring may shrink, it happens while all members know all others. `failures_max` bounds
+//! failures between two ideal states with nothing in flight. Who died does not come back under the same place.
 
 use crate::mend::{self, Mended};
 use herodotus_base::{Id, PeerKey};

@@ -17,7 +17,7 @@ fn claim(of: &str, index: u16, key: PeerKey, address: SocketAddr) -> Claim {
 }
 
 fn quick() -> Limits {
-    Limits { dial_wait: Duration::from_millis(700), ..Limits::default() }
+    Limits { dial_wait: Duration::from_secs(2), ..Limits::default() }
 }
 
 #[tokio::test]

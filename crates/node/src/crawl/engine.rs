@@ -115,10 +115,7 @@ impl Crawl {
                     Next::Done(why) => end = Some(why),
                 }
             }
-            for skipped in self.frontier.take_skips() {
-                seeds_failed += u64::from(skipped.seed);
-                watch(Event::Skipped { url: &skipped.url, reason: &skipped.reason });
-            }
+            seeds_failed += self.tell_skips(&mut watch);
             let idle = visits.is_empty() && uncommitted == 0;
             if idle && (end.is_some() || stopping != Stop::No) || stopping == Stop::Now {
                 break;
@@ -132,7 +129,8 @@ impl Crawl {
                         let Back::Url(finished) = back else { continue };
                         let (fetched, failed) = self.finish(&finished, &mut watch)?;
                         seeds_fetched += fetched;
-                        seeds_failed += failed;
+                        // After each: a page with a million links would fill the queue, and what follows be told to nobody.
+                        seeds_failed += failed + self.tell_skips(&mut watch);
                     }
                     self.frontier.flush()?;
                 }
@@ -168,6 +166,15 @@ impl Crawl {
         visits.abort_all();
         self.frontier.sync()?;
         Ok(self.summary(end, seeds_fetched, seeds_failed, began.elapsed()))
+    }
+
+    /// Tells what was skipped since last time. Gives how many of them were seeds.
+    fn tell_skips(&mut self, watch: &mut impl FnMut(Event<'_>)) -> u64 {
+        let skips = self.frontier.take_skips();
+        for skipped in &skips {
+            watch(Event::Skipped { url: &skipped.url, reason: &skipped.reason });
+        }
+        skips.iter().map(|skipped| u64::from(skipped.seed)).sum()
     }
 
     fn summary(&self, end: Option<End>, seeds_fetched: u64, seeds_failed: u64, took: Duration) -> Summary {

@@ -22,6 +22,8 @@ const NAMED_MAX: usize = 32;
 /// Silences after which a node is passed over although the one behind it still calls it its neighbour. One could be a lost message: with one in
 /// ten lost, a live owner is silent four times once in 800.
 const SILENCES_MAX: u8 = 4;
+/// How many times as many are asked at once when somebody was silent.
+const SILENT_TIMES: usize = 3;
 
 #[derive(Clone, Debug)]
 pub struct Lookup {
@@ -33,6 +35,7 @@ pub struct Lookup {
     asked: usize,
     parallel_max: usize,
     asked_max: usize,
+    has_silence: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -109,7 +112,16 @@ pub struct Stop {
 
 impl Lookup {
     pub fn new(key: Id, avoid: Option<Id>, parallel_max: usize, asked_max: usize) -> Self {
-        Self { key, avoid, candidates: BTreeMap::new(), in_flight: 0, asked: 0, parallel_max, asked_max }
+        Self {
+            key,
+            avoid,
+            candidates: BTreeMap::new(),
+            in_flight: 0,
+            asked: 0,
+            parallel_max,
+            asked_max,
+            has_silence: false,
+        }
     }
 
     pub fn key(&self) -> Id {
@@ -129,7 +141,9 @@ impl Lookup {
 
     /// Whom to ask now, if anyone. It counts as asked.
     pub fn next_to_ask(&mut self) -> Option<Contact> {
-        if self.in_flight >= self.parallel_max || self.asked >= self.asked_max || self.verdict().is_some() {
+        // Those that are silent do not keep others from being asked.
+        let width = self.parallel_max * if self.has_silence { SILENT_TIMES } else { 1 };
+        if self.in_flight >= width || self.asked >= self.asked_max || self.verdict().is_some() {
             return None;
         }
         let id = self.next_id()?;
@@ -160,11 +174,11 @@ impl Lookup {
         neighbours.successors.truncate(NAMED_MAX);
         candidate.took = took;
         candidate.state = State::Answered(Box::new(neighbours.clone()));
-        // Its neighbours are worth knowing only where they are near the place.
-        let is_before = neighbours.successors.first().is_some_and(|head| self.key.is_in(from, head.id));
+        // Its neighbours are worth knowing only where they are near the place: then all of them, since the first may be dead.
+        let is_near = neighbours.successors.last().is_some_and(|last| self.key.is_in(from, last.id));
         for contact in &neighbours.successors {
-            if is_before || contact.id == neighbours.successors[0].id {
-                self.offer(contact, depth, Some(from), is_before);
+            if is_near || contact.id == neighbours.successors[0].id {
+                self.offer(contact, depth, Some(from), is_near && self.key.is_in(from, contact.id));
             }
         }
         if let Some(before) = &neighbours.predecessor {
@@ -183,6 +197,7 @@ impl Lookup {
         if matches!(candidate.state, State::Asked) {
             self.in_flight -= 1;
             candidate.silences = candidate.silences.saturating_add(1);
+            self.has_silence = true;
         }
         if !matches!(candidate.state, State::Answered(_)) {
             candidate.state = State::Failed;
@@ -208,17 +223,18 @@ impl Lookup {
             return is_alone.then(|| self.conclude(owner, owner));
         };
         let before_told = before.neighbours()?;
-        let claims = match &owner_told.predecessor {
-            Some(predecessor) => self.way_to(predecessor.id) > self.way_to(id) || self.is_given_up(predecessor.id),
-            None => true,
-        };
         let follows = self.first_live(before_told) == Some(id);
+        if !self.claims(owner) {
+            // It names another nearer to the place, or nobody: then it is the owner only if all between are dead beyond doubt.
+            let mut nearer = self.after().take_while(|candidate| candidate.contact.id != id).filter(|c| c.is_named);
+            return (follows && nearer.all(Candidate::is_given_up)).then(|| self.conclude(owner, before));
+        }
         let is_followed = || {
             let mut after = owner_told.successors.iter().filter_map(|contact| self.candidates.get(&contact.id));
             after
                 .any(|next| next.neighbours().is_some_and(|told| told.predecessor.as_ref().is_some_and(|p| p.id == id)))
         };
-        (claims && (follows || is_followed())).then(|| self.conclude(owner, before))
+        (follows || is_followed()).then(|| self.conclude(owner, before))
     }
 
     /// Everyone that was asked, in the order of the way.
@@ -267,19 +283,31 @@ impl Lookup {
             .or_else(|| self.anyone())
     }
 
-    /// One that was silent, while the one behind it that answered says that it is there: it may have been the network.
-    fn silent_owner(&self) -> Option<Id> {
-        let behind = self.after().find(|c| c.neighbours().is_some())?;
-        let before = behind.neighbours()?.predecessor.as_ref()?.id;
-        let is_nearer = self.way_to(before) < self.way_to(behind.contact.id);
-        (is_nearer && self.is_failed(before) && !self.is_given_up(before)).then_some(before)
+    /// Whether it says itself that nobody is between the place and it.
+    fn claims(&self, owner: &Candidate) -> bool {
+        let before = owner.neighbours().and_then(|told| told.predecessor.as_ref());
+        before.is_some_and(|before| self.way_to(before.id) > self.way_to(owner.contact.id))
     }
 
-    /// The one nearest behind the place, if somebody named it and it was not asked.
+    /// One that was silent, while the one behind it does not say that nobody is there: it may have been the network.
+    fn silent_owner(&self) -> Option<Id> {
+        let behind = self.after().find(|candidate| candidate.neighbours().is_some())?;
+        if self.claims(behind) {
+            return None;
+        }
+        let nearer = self.after().take_while(|candidate| candidate.contact.id != behind.contact.id);
+        let mut silent = nearer.filter(|c| c.is_named && matches!(c.state, State::Failed) && !c.is_given_up());
+        silent.next().map(|candidate| candidate.contact.id)
+    }
+
+    /// The one nearest behind the place, if somebody named it and it was not asked. Once anybody was silent, the next ones as well: if one died,
+    /// many may have.
     fn presumed_owner(&self) -> Option<Id> {
-        let mut live = self.after().filter(|c| !matches!(c.state, State::Failed));
-        let nearest = live.find(|c| c.is_named || c.neighbours().is_some())?;
-        matches!(nearest.state, State::Waiting).then_some(nearest.contact.id)
+        let count = if self.has_silence { self.parallel_max } else { 1 };
+        let live = self.after().filter(|c| !matches!(c.state, State::Failed));
+        let named = live.filter(|c| c.is_named || c.neighbours().is_some()).take(count);
+        let mut unanswered = named.take_while(|c| c.neighbours().is_none());
+        unanswered.find(|c| matches!(c.state, State::Waiting)).map(|c| c.contact.id)
     }
 
     /// The one nearest before the place, if it is nearer than all that answered.
@@ -317,10 +345,6 @@ impl Lookup {
         self.candidates.get(&id).is_some_and(|candidate| matches!(candidate.state, State::Failed))
     }
 
-    fn is_given_up(&self, id: Id) -> bool {
-        self.is_failed(id) && self.silences(id) >= SILENCES_MAX
-    }
-
     /// How far behind the place; nothing for who sits on it.
     fn way_to(&self, id: Id) -> Distance {
         self.key.distance_to(id)
@@ -333,6 +357,10 @@ impl Lookup {
 }
 
 impl Candidate {
+    fn is_given_up(&self) -> bool {
+        matches!(self.state, State::Failed) && self.silences >= SILENCES_MAX
+    }
+
     fn neighbours(&self) -> Option<&Neighbours> {
         match &self.state {
             State::Answered(told) => Some(told),

@@ -297,15 +297,21 @@ impl Store {
             if !reader.leans_on(at, &entry.id, place)? {
                 continue;
             }
-            // What was stored against the removed one is stored whole; what leans on it through that keeps its own base.
             let item = reader.item(at, Some(&other.id.key))?;
             let plan = self.body_plan(&item, at)?;
-            let base = reader.base_of(&other.id, at)?.filter(|base| *base != entry.id);
+            let base = self.staying_base(&other.id, at)?;
             sealer.moved(other, plan, item.to_vec(), base)?;
         }
         sealer.op(Op::Drop(entry.id.clone()));
         done.dropped += 1;
         Ok(())
+    }
+
+    /// What a capture that moves may still be a difference to. What was stored against a removed one is stored whole, and
+    /// what leans on that one through it keeps its own base. *Any* removed one: another of them may go in the same seal.
+    fn staying_base(&self, id: &EntryKey, at: Place) -> Result<Option<EntryKey>> {
+        let Some(base) = self.inner.reader.base_of(id, at)? else { return Ok(None) };
+        Ok(self.inner.reader.entry(&base)?.filter(|known| !known.removed).map(|known| known.id))
     }
 
     fn delete_unreferenced_blobs(&self, done: &mut Compacted) -> Result<()> {

@@ -176,6 +176,18 @@ fn removing_the_base_of_a_chain_leaves_the_chain_readable() {
     check(&Home::Simulated(SimDisk::new(), MemoryEngine::new()), &ops);
 }
 
+/// Found by the test above: of two that were removed, the one freed later was freed against the places of before, and so
+/// what had just been stored whole was stored against the one freed first once more.
+#[test]
+fn removing_two_of_a_chain_leaves_the_chain_readable() {
+    let page = |url, at, version| Op::Page { url, at, version };
+    let picture = Op::Picture { url: 5, at: 3, seed: 0 };
+    let ops = [picture, Op::Remove(0), page(5, 3, 1), Op::Seal, page(5, 0, 2), page(5, 0, 0), Op::Remove(0)]
+        .into_iter()
+        .chain([page(0, 0, 0), Op::Compact(false)]);
+    check(&Home::Simulated(SimDisk::new(), MemoryEngine::new()), &ops.collect::<Vec<_>>());
+}
+
 /// Many writers that commit at once: each finds its own capture durable, and nobody waits for ever.
 #[test]
 fn commits_that_come_together_are_all_durable() {

@@ -46,6 +46,15 @@ struct Live {
     dead: u64,
 }
 
+/// What captures that stay need of those that were removed.
+#[derive(Debug, Default)]
+struct Needed {
+    /// Captures whose body others have.
+    owners: HashSet<EntryKey>,
+    /// Bodies in blocks of their own.
+    raws: HashSet<Sha256>,
+}
+
 impl Store {
     /// Rewrites the packs that hold dead bytes, or, with `all`, every pack.
     pub fn compact(&self, all: bool, mut progress: impl FnMut(u64, u64)) -> Result<Compacted> {
@@ -222,7 +231,14 @@ impl Store {
         if removed.is_empty() {
             return Ok(());
         }
-        let needed = self.bodies_like(&removed)?;
+        let needed = match self.needed_by_others(&removed) {
+            // What cannot be read might need any of them. It may be mended later; until then nothing is let go.
+            Err(Error::Damaged(_)) => {
+                done.kept_for_others += removed.len() as u64;
+                return Ok(());
+            }
+            other => other?,
+        };
         let mut writer = self.inner.writer.lock().unwrap_or_else(|p| p.into_inner());
         // Removals are rare; each seal frees a bounded number of them.
         for some in removed.chunks(1000) {
@@ -250,41 +266,38 @@ impl Store {
         })
     }
 
-    /// Bodies that captures which stay may share with these: looked for among those of the same length.
-    fn bodies_like(&self, removed: &[Entry]) -> Result<HashSet<Sha256>> {
+    /// What captures that stay may have in common with these: looked for among those of the same length.
+    fn needed_by_others(&self, removed: &[Entry]) -> Result<Needed> {
         let lens: HashSet<u64> = removed.iter().map(|e| e.len).collect();
-        let mut needed = HashSet::new();
+        let mut needed = Needed::default();
         for entry in self.all_entries() {
             let entry = entry?;
             let Some(place) = entry.place.filter(|_| !entry.removed && lens.contains(&entry.len)) else { continue };
             let item = self.inner.reader.item(place, Some(&entry.id.key))?;
-            if let Some(envelope) = envelope::decode(&mut Cursor::new(&item)) {
-                needed.insert(envelope.sha256);
+            match envelope::decode(&mut Cursor::new(&item)).map(|envelope| (envelope.body, envelope.sha256)) {
+                Some((Where::With(owner), _)) => _ = needed.owners.insert(owner),
+                Some((Where::Raw, sha256)) => _ = needed.raws.insert(sha256),
+                Some(_) => {}
+                None => return Err(Error::Damaged("an envelope cannot be read".into())),
             }
         }
         Ok(needed)
     }
 
-    fn free(
-        &self,
-        sealer: &mut Sealer<'_>,
-        entry: &Entry,
-        needed: &HashSet<Sha256>,
-        done: &mut Compacted,
-    ) -> Result<()> {
+    fn free(&self, sealer: &mut Sealer<'_>, entry: &Entry, needed: &Needed, done: &mut Compacted) -> Result<()> {
         let reader = &self.inner.reader;
         let Some(place) = entry.place else { return Ok(()) };
         let item = reader.item(place, Some(&entry.id.key))?;
         if let Some(envelope) = envelope::decode(&mut Cursor::new(&item)) {
-            let needed = needed.contains(&envelope.sha256);
-            let known = reader.body_place(&envelope.sha256)?;
-            let owns = known.is_some_and(|known| known.at == BodyAt::Item(place));
-            if owns && needed {
+            // Whom others name, stays, whatever the index says of the body: it may know it from yet another capture.
+            if needed.owners.contains(&entry.id) {
                 done.kept_for_others += 1;
                 return Ok(());
             }
-            // A body in a block of its own goes too, unless another capture has the same one.
-            if !needed && (owns || envelope.body == Where::Raw && known.is_some()) {
+            let known = reader.body_place(&envelope.sha256)?;
+            let in_item = known.is_some_and(|known| known.at == BodyAt::Item(place));
+            let in_block = envelope.body == Where::Raw && known.is_some() && !needed.raws.contains(&envelope.sha256);
+            if in_item || in_block {
                 sealer.op(Op::Forget(body_key(&envelope.sha256)));
             }
         }

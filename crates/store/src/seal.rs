@@ -146,7 +146,7 @@ impl<'a> Sealer<'a> {
                 stored.plan = BodyPlan::Source(key, source);
                 self.new_bodies.entry(key).or_insert(NewBody::Blob);
             }
-            Body::Bytes(bytes, _) => match self.known_body(&key, &digest)? {
+            Body::Bytes(bytes, _) => match self.known_body(id, &key, &digest)? {
                 Some((place, version)) => {
                     stored.place = place;
                     stored.plan = BodyPlan::Source(key, BodySource::Known);
@@ -201,7 +201,7 @@ impl<'a> Sealer<'a> {
     }
 
     /// Who has this body already, and, if it is an item, the item.
-    fn known_body(&self, key: &BodyKey, digest: &Sha256) -> Result<Option<(Where, Option<Version>)>> {
+    fn known_body(&self, id: &EntryKey, key: &BodyKey, digest: &Sha256) -> Result<Option<(Where, Option<Version>)>> {
         if let Some(new) = self.new_bodies.get(key) {
             return Ok(match new {
                 NewBody::Raw => Some((Where::Raw, None)),
@@ -214,14 +214,18 @@ impl<'a> Sealer<'a> {
         }
         Ok(match self.reader.body_place(digest)?.map(|place| place.at) {
             Some(BodyAt::Raw { .. }) => Some((Where::Raw, None)),
-            Some(BodyAt::Item(place)) => self.owner_at(place, digest)?.map(|v| (Where::With(v.id.clone()), Some(v))),
+            Some(BodyAt::Item(place)) => {
+                self.owner_at(id, place, digest)?.map(|v| (Where::With(v.id.clone()), Some(v)))
+            }
             Some(BodyAt::Blob) | None => None,
         })
     }
 
     /// The capture at a place, if it is readable and has this body. If not, the body is simply stored once more.
-    fn owner_at(&self, place: Place, digest: &Sha256) -> Result<Option<Version>> {
-        let Ok(item) = self.reader.item(place, None) else { return Ok(None) };
+    fn owner_at(&self, of: &EntryKey, place: Place, digest: &Sha256) -> Result<Option<Version>> {
+        // Most often it is an earlier capture of the same URL, which is found even if its base has moved.
+        let item = self.reader.item(place, Some(&of.key)).or_else(|_| self.reader.item(place, None));
+        let Ok(item) = item else { return Ok(None) };
         let Some(envelope) = envelope::decode(&mut Cursor::new(&item)) else { return Ok(None) };
         if envelope.body != Where::Here || envelope.sha256 != *digest {
             return Ok(None);

@@ -1,0 +1,56 @@
+//! What the machine around is asked to do, and what may become of it.
+
+use super::{Holders, Piece};
+use herodotus_base::Id;
+use herodotus_ring::Contact;
+
+/// Names an order within one machine.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct OrderId(pub u64);
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Order {
+    pub id: OrderId,
+    pub task: Task,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Task {
+    /// Compare what both hold on the arc `(from, to]`; send what the other lacks, take what we lack. Ends well when both have
+    /// everything, durably.
+    Compare { with: Contact, from: Id, to: Id },
+    /// Let the other prove that it has some entries on the arc: which ones follows from the nonce.
+    Audit { with: Contact, from: Id, to: Id, nonce: u64 },
+    /// Find the first place held here behind `after`, not going round, that lies on none of our own arcs; ask its owner who holds
+    /// it; and say what we hold on the owner's arc from there on, of bounded size.
+    Survey { after: Id },
+    /// Ask whether the other holds every entry of the piece, by its mark.
+    Confirm { with: Contact, piece: Piece },
+    /// Let the entries of the piece go, if they are still those that were confirmed, on none of our own arcs, and the owner still says that
+    /// we may ([`super::Custodian::may_let_go`]).
+    Release { owner: Contact, piece: Piece },
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[expect(clippy::large_enum_variant, reason = "a handful of them are alive at once")]
+pub enum Outcome {
+    /// Compare: both have everything. Audit: it was right. Confirm: it holds everything. Release: done.
+    Well,
+    /// Compare: not all could be brought over. Confirm: it lacks something. Release: the piece has changed.
+    Partly,
+    /// Audit: it answered wrongly.
+    Wrong,
+    /// Nobody answered, or something of ours failed.
+    Failed,
+    Surveyed(Survey),
+}
+
+/// What a survey found.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[expect(clippy::large_enum_variant, reason = "a handful of them are alive at once")]
+pub enum Survey {
+    /// Nothing lies behind that place.
+    Nothing,
+    /// The first piece, who owns it, and what that one says of it.
+    Found { piece: Piece, owner: Contact, holders: Holders },
+}

@@ -1,0 +1,206 @@
+//! What is held here and is not on our own arcs: entrusted by its owner, or a stray that is brought home and then let go.
+
+use super::{Config, Outcome, Planted, Survey, Task};
+use crate::Sum;
+use herodotus_base::{Id, PeerKey};
+use herodotus_ring::Contact;
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// After everything that keeps copies, before what only proves them.
+pub(super) const RANK: u8 = 2;
+/// Arcs that others have entrusted to us and that are remembered; our neighbourhood has about R times the virtual nodes.
+const ENTRUSTED_MAX: usize = 1024;
+
+/// Some of what we hold on another's arc: the places on `(from, to]`, and what their entries come to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Piece {
+    pub from: Id,
+    pub to: Id,
+    pub sum: Sum,
+}
+
+/// A piece on its way home.
+#[derive(Clone, Debug)]
+struct Homing {
+    piece: Piece,
+    owner: Contact,
+    /// The owner was compared with, so that nothing is held here alone.
+    is_brought: bool,
+    confirmers: VecDeque<Contact>,
+    confirmed: usize,
+    needed: usize,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Strays {
+    machine: PeerKey,
+    /// Where the round goes on.
+    after: Id,
+    homing: Option<Homing>,
+    /// Arcs that are ours to copy, as their owners said, and until when we believe it.
+    entrusted: VecDeque<(Id, Id, Duration)>,
+    next_at: Duration,
+    /// Something came or changed since the round began.
+    is_stirred: bool,
+    /// The last round found nothing astray.
+    is_clean: bool,
+    found_astray: bool,
+    is_busy: bool,
+}
+
+fn overlap(one: (Id, Id), other: (Id, Id)) -> bool {
+    one.1.is_in(other.0, other.1) || other.1.is_in(one.0, one.1)
+}
+
+impl Strays {
+    pub(super) fn new(machine: PeerKey, config: &Config) -> Self {
+        let next_at = config.retry_after;
+        Self {
+            machine,
+            after: Id::ZERO,
+            homing: None,
+            entrusted: VecDeque::new(),
+            next_at,
+            is_stirred: false,
+            is_clean: false,
+            found_astray: false,
+            is_busy: false,
+        }
+    }
+
+    /// Something may have gone astray: look soon.
+    pub(super) fn stir(&mut self, now: Duration) {
+        self.is_stirred = true;
+        self.is_clean = false;
+        self.next_at = self.next_at.min(now);
+    }
+
+    pub(super) fn is_settled(&self) -> bool {
+        self.is_clean && self.homing.is_none()
+    }
+
+    pub(super) fn is_entrusted(&self, place: Id, now: Duration) -> bool {
+        self.entrusted.iter().any(|(from, to, until)| now < *until && place.is_in(*from, *to))
+    }
+
+    pub(super) fn entrusted(&self, now: Duration) -> impl Iterator<Item = (Id, Id)> {
+        self.entrusted.iter().filter(move |known| now < known.2).map(|(from, to, _)| (*from, *to))
+    }
+
+    pub(super) fn due(&self) -> Option<Duration> {
+        (!self.is_busy).then_some(self.next_at)
+    }
+
+    pub(super) fn wants(&self, now: Duration, config: &Config) -> Option<Task> {
+        if self.is_busy || now < self.next_at {
+            return None;
+        }
+        let Some(homing) = &self.homing else { return Some(Task::Survey { after: self.after }) };
+        let piece = homing.piece;
+        if config.has(Planted::DeleteBeforeConfirm) {
+            return Some(Task::Release { owner: homing.owner.clone(), piece });
+        }
+        if !homing.is_brought {
+            return Some(Task::Compare { with: homing.owner.clone(), from: piece.from, to: piece.to });
+        }
+        if homing.confirmed >= homing.needed {
+            return Some(Task::Release { owner: homing.owner.clone(), piece });
+        }
+        homing.confirmers.front().map(|with| Task::Confirm { with: with.clone(), piece })
+    }
+
+    pub(super) fn begin(&mut self) {
+        self.is_busy = true;
+        if self.homing.is_none() && self.after == Id::ZERO {
+            // What comes from now on may be behind us when the round ends.
+            self.is_stirred = false;
+        }
+    }
+
+    /// `others`: machines that we see beside ourselves.
+    pub(super) fn done(&mut self, now: Duration, task: &Task, outcome: Outcome, others: usize, config: &Config) {
+        self.is_busy = false;
+        self.next_at = now;
+        match (task, outcome) {
+            (Task::Survey { .. }, Outcome::Surveyed(found)) => self.surveyed(now, found, others, config),
+            (Task::Survey { .. }, _) => self.next_at = now + config.retry_after,
+            (Task::Compare { .. }, Outcome::Well) => {
+                let Some(homing) = &mut self.homing else { return };
+                homing.is_brought = true;
+                // Not enough machines count yet to let it go.
+                if homing.confirmers.len() < homing.needed {
+                    self.pass_over(now, config);
+                }
+            }
+            (Task::Confirm { .. }, Outcome::Well) => {
+                if let Some(homing) = &mut self.homing {
+                    homing.confirmers.pop_front();
+                    homing.confirmed += 1;
+                    // Too few are left to confirm it: they will be asked again.
+                    if homing.confirmed + homing.confirmers.len() < homing.needed {
+                        self.pass_over(now, config);
+                    }
+                }
+            }
+            (Task::Release { .. }, Outcome::Well) => {
+                if let Some(homing) = self.homing.take() {
+                    self.advance(now, homing.piece.to, config);
+                }
+            }
+            _ => self.pass_over(now, config),
+        }
+    }
+
+    fn surveyed(&mut self, now: Duration, found: Survey, others: usize, config: &Config) {
+        let Survey::Found { piece, owner, holders } = found else { return self.end_round(now, config) };
+        // Whatever was entrusted to us there: this is what holds now.
+        let (from, to) = holders.arc;
+        self.entrusted.retain(|known| now < known.2 && !overlap((known.0, known.1), (from, to)));
+        if let Some(here) = holders.holders.iter().find(|holder| holder.contact.key == self.machine) {
+            // We answer for it only when its owner has filled us.
+            if here.counts {
+                self.entrusted.push_back((from, to, now + config.survey_every * 2));
+            }
+            if self.entrusted.len() > ENTRUSTED_MAX {
+                self.entrusted.pop_front();
+            }
+            return self.advance(now, to, config);
+        }
+        self.found_astray = true;
+        let counted = holders.holders.into_iter().filter(|holder| holder.counts);
+        self.homing = Some(Homing {
+            piece,
+            owner,
+            is_brought: false,
+            confirmers: counted.map(|holder| holder.contact).collect(),
+            confirmed: 0,
+            // An owner that was cut off from most, or has just come, knows of few machines; we may know of more.
+            needed: usize::from(holders.needed).max(config.copies.min(others)).max(1),
+        });
+    }
+
+    /// Leaves the piece for the next round.
+    fn pass_over(&mut self, now: Duration, config: &Config) {
+        if let Some(homing) = self.homing.take() {
+            self.advance(now, homing.piece.to, config);
+        }
+    }
+
+    /// Goes on behind a place; one that is not ahead was reached by going round.
+    fn advance(&mut self, now: Duration, to: Id, config: &Config) {
+        if to <= self.after {
+            return self.end_round(now, config);
+        }
+        self.after = to;
+    }
+
+    fn end_round(&mut self, now: Duration, config: &Config) {
+        self.after = Id::ZERO;
+        self.is_clean = !self.found_astray && !self.is_stirred;
+        let again = if self.is_clean { config.survey_every } else { config.retry_after };
+        self.next_at = now + again;
+        self.found_astray = false;
+    }
+}

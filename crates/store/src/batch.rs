@@ -5,16 +5,45 @@ use crate::directory::Op;
 use crate::index::{EntryKey, kind_is_capture};
 use crate::journal::Act;
 use herodotus_base::Sha1;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Bound;
 use std::sync::Arc;
+
+/// What a batch says of a capture: the last that was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Said {
+    Stored,
+    Released,
+    Removed,
+}
+
+/// A capture that waits to be stored.
+#[derive(Debug)]
+struct Stored {
+    /// Number of the act.
+    act: usize,
+    /// SHA-1 of the main record's block, if it is known.
+    block_sha1: Option<Sha1>,
+    /// It was released before, so that its bytes may be here still.
+    returns: bool,
+}
+
+/// One capture of a batch that is being sealed.
+#[derive(Debug)]
+pub(crate) struct ToSeal<'a> {
+    pub(crate) key: &'a [u8],
+    pub(crate) capture: &'a Arc<Capture>,
+    pub(crate) block_sha1: Option<Sha1>,
+    pub(crate) returns: bool,
+}
 
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     acts: Vec<Act>,
-    /// Encoded key → number of the act that stores it, and SHA-1 of the main record's block if it is known.
-    stored: BTreeMap<Vec<u8>, (usize, Option<Sha1>)>,
-    removed: HashSet<Vec<u8>>,
+    /// By encoded key.
+    stored: BTreeMap<Vec<u8>, Stored>,
+    removed: BTreeSet<Vec<u8>>,
+    released: BTreeSet<Vec<u8>>,
     /// SURT key → by how much this batch changes the number of captures that answer for it.
     counts: HashMap<String, i64>,
     weight: usize,
@@ -29,13 +58,15 @@ impl Batch {
         self.acts.push(Act::Note(name, value));
     }
 
-    pub(crate) fn store(&mut self, capture: Arc<Capture>, id: &EntryKey, block_sha1: Option<Sha1>) {
+    /// `returns`: it was here, and was released.
+    pub(crate) fn store(&mut self, capture: Arc<Capture>, id: &EntryKey, block_sha1: Option<Sha1>, returns: bool) {
         let key = id.encode();
         self.weight += capture.weight() + key.len() * 2;
         if kind_is_capture(&capture.main.kind) {
             *self.counts.entry(id.key.clone()).or_default() += 1;
         }
-        self.stored.insert(key, (self.acts.len(), block_sha1));
+        self.released.remove(&key);
+        self.stored.insert(key, Stored { act: self.acts.len(), block_sha1, returns });
         self.acts.push(Act::Store(capture));
     }
 
@@ -46,8 +77,21 @@ impl Batch {
         if counted {
             *self.counts.entry(id.key.clone()).or_default() -= 1;
         }
+        self.released.remove(&key);
         self.removed.insert(key);
         self.acts.push(Act::Remove(id));
+    }
+
+    /// The same, of one that may come back.
+    pub(crate) fn release(&mut self, id: EntryKey, counted: bool) {
+        let key = id.encode();
+        self.weight += key.len() * 2 + 100;
+        if counted {
+            *self.counts.entry(id.key.clone()).or_default() -= 1;
+        }
+        self.stored.remove(&key);
+        self.released.insert(key);
+        self.acts.push(Act::Release(id));
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -62,16 +106,18 @@ impl Batch {
         self.weight
     }
 
-    /// `Some(removed)` if the batch has something to say about this key.
-    pub(crate) fn state(&self, key: &[u8]) -> Option<bool> {
+    pub(crate) fn said(&self, key: &[u8]) -> Option<Said> {
         if self.removed.contains(key) {
-            return Some(true);
+            return Some(Said::Removed);
         }
-        self.stored.contains_key(key).then_some(false)
+        if self.released.contains(key) {
+            return Some(Said::Released);
+        }
+        self.stored.contains_key(key).then_some(Said::Stored)
     }
 
     pub(crate) fn capture(&self, key: &[u8]) -> Option<&Arc<Capture>> {
-        match self.acts.get(self.stored.get(key)?.0) {
+        match self.acts.get(self.stored.get(key)?.act) {
             Some(Act::Store(capture)) => Some(capture),
             _ => None,
         }
@@ -94,7 +140,7 @@ impl Batch {
             return Vec::new();
         }
         let range = self.stored.range::<[u8], _>((Bound::Included(from), Bound::Excluded(to)));
-        let capture = |(key, (act, _)): (&Vec<u8>, &(usize, _))| match self.acts.get(*act) {
+        let capture = |(key, stored): (&Vec<u8>, &Stored)| match self.acts.get(stored.act) {
             Some(Act::Store(capture)) => Some((key.clone(), capture.clone())),
             _ => None,
         };
@@ -105,8 +151,11 @@ impl Batch {
         }
     }
 
-    pub(crate) fn removed(&self) -> impl Iterator<Item = &Vec<u8>> {
-        self.removed.iter()
+    /// What is not to be seen in a range of encoded keys, as far as this batch knows.
+    pub(crate) fn hidden<'a>(&'a self, from: &[u8], to: &[u8]) -> impl Iterator<Item = &'a Vec<u8>> + use<'a> {
+        let range = (Bound::Included(from), Bound::Excluded(to));
+        let all = [&self.removed, &self.released].map(|keys| (from < to).then(|| keys.range::<[u8], _>(range)));
+        all.into_iter().flatten().flatten()
     }
 
     /// The first capture from an encoded key on that is not hidden.
@@ -121,14 +170,17 @@ impl Batch {
         self.acts.iter().rev().filter_map(|act| if let Act::Store(capture) = act { Some(capture) } else { None })
     }
 
-    pub(crate) fn captures(&self) -> impl Iterator<Item = (&[u8], &Arc<Capture>, Option<Sha1>)> {
-        self.stored.iter().filter_map(|(key, (act, block_sha1))| match self.acts.get(*act) {
-            Some(Act::Store(capture)) => Some((key.as_slice(), capture, *block_sha1)),
+    pub(crate) fn captures(&self) -> impl Iterator<Item = ToSeal<'_>> {
+        self.stored.iter().filter_map(|(key, stored)| match self.acts.get(stored.act) {
+            Some(Act::Store(capture)) => {
+                Some(ToSeal { key, capture, block_sha1: stored.block_sha1, returns: stored.returns })
+            }
             _ => None,
         })
     }
 
-    /// Removals in their order, and the last note of each name.
+    /// Removals and releases in their order, and the last note of each name. They come after what the batch stores, so a release
+    /// that was followed by a store is not among them.
     pub(crate) fn other_ops(&self) -> Vec<Op> {
         let mut ops = Vec::new();
         let mut notes = BTreeMap::new();
@@ -136,6 +188,8 @@ impl Batch {
             match act {
                 Act::Store(_) => {}
                 Act::Remove(id) => ops.push(Op::Remove(id.clone())),
+                Act::Release(id) if self.released.contains(&id.encode()) => ops.push(Op::Release(id.clone())),
+                Act::Release(_) => {}
                 Act::Note(name, value) => {
                     notes.insert(name, value);
                 }

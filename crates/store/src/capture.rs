@@ -1,8 +1,11 @@
 //! What the store keeps: a [`Capture`] is one exchange with an origin, in the words of WARC, so that nothing that comes
 //! in from the field's files is lost on the way out.
 
+use crate::error::{Error, Result};
 use crate::hashing;
 use crate::index::EntryKey;
+use crate::limits::{COMPANION_BYTES_MAX, COMPANIONS_MAX};
+use herodotus_base::limits::{BODY_IN_MEMORY_BYTES_MAX, HTTP_HEAD_BYTES_MAX, URL_BYTES_MAX};
 use herodotus_base::{Digests, Sha1, Sha256, Timestamp};
 use std::sync::Arc;
 
@@ -205,6 +208,40 @@ impl Capture {
     /// The name of this capture in the store.
     pub fn id(&self) -> EntryKey {
         EntryKey { key: self.key(), time: self.time, tag: self.main.id.tag() }
+    }
+
+    /// What cannot be stored is refused before anything changes.
+    pub(crate) fn check(&self) -> Result<()> {
+        let refuse = |what: String| Err(Error::Refused(what));
+        if self.url.len() > URL_BYTES_MAX {
+            return refuse(format!("a URL of {} bytes; at most {URL_BYTES_MAX} are kept", self.url.len()));
+        }
+        if self.companions.len() > COMPANIONS_MAX {
+            return refuse(format!(
+                "{} records belong to one capture; at most {COMPANIONS_MAX} do",
+                self.companions.len()
+            ));
+        }
+        for record in std::iter::once(&self.main).chain(&self.companions) {
+            if record.head.len() > HTTP_HEAD_BYTES_MAX {
+                return refuse(format!(
+                    "an HTTP head of {} bytes; at most {HTTP_HEAD_BYTES_MAX} are kept",
+                    record.head.len()
+                ));
+            }
+            if let Body::Bytes(bytes, _) = &record.body
+                && bytes.len() > BODY_IN_MEMORY_BYTES_MAX
+            {
+                return refuse(format!("a body of {} bytes in memory: write it through a blob writer", bytes.len()));
+            }
+        }
+        let large = |body: &Body| matches!(body, Body::Blob { .. }) || body.len() > COMPANION_BYTES_MAX;
+        if self.companions.iter().any(|c| large(&c.body)) {
+            return refuse(format!(
+                "a request or metadata record of more than {COMPANION_BYTES_MAX} bytes beside a capture"
+            ));
+        }
+        Ok(())
     }
 
     pub fn status(&self) -> Option<u16> {

@@ -3,20 +3,22 @@
 //! Safe at any crash point by order alone: the new pack is written and synced, and only then is the old one deleted. A
 //! crash in between leaves a capture in two packs, and the later one counts. An index that missed all that is told again:
 //! the new pack's directories are read from where it knows them.
-//! Items are moved byte for byte, so differences to them stay valid wherever they are.
+//! Items are moved byte for byte, so differences to them stay valid wherever they are. Others may seal meanwhile: what is moved is
+//! looked up once more under the writer's lock, so that nothing newer is undone ([`crate::release`] has the reasons).
 
 use crate::Store;
 use crate::blob;
-use crate::directory::{BodySource, Op, note_key, pack_key};
+use crate::directory::{BodySource, NOTES, NOTES_END, Op, note_key, pack_key};
 use crate::envelope::{self, Where};
 use crate::error::{Error, Result};
-use crate::index::{BodyAt, BodyKey, BodyPlace, Entry, EntryKey, Place, Table, Write, body_key};
+use crate::index::{BodyAt, BodyKey, BodyPlace, Entry, EntryKey, Table, Write, body_key};
 use crate::limits::BATCH_BYTES;
-use crate::pack;
-use crate::seal::{BodyPlan, Sealer};
+use crate::pack::{self, PackWriter};
+use crate::seal::Sealer;
 use crate::wire::Cursor;
 use herodotus_base::Sha256;
 use std::collections::{BTreeMap, HashSet};
+use std::sync::MutexGuard;
 
 /// What [`Store::compact`] did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,9 +29,9 @@ pub struct Compacted {
     pub packs_damaged: u64,
     pub bytes_before: u64,
     pub bytes_after: u64,
-    /// Removed captures whose bytes are gone now.
+    /// Removed and released captures whose bytes are gone now.
     pub dropped: u64,
-    /// Removed captures whose bytes had to stay because others share them.
+    /// Removed and released captures whose bytes had to stay because others share them.
     pub kept_for_others: u64,
     /// Large bodies that nothing refers to.
     pub blobs_deleted: u64,
@@ -53,6 +55,8 @@ struct Needed {
     owners: HashSet<EntryKey>,
     /// Bodies in blocks of their own.
     raws: HashSet<Sha256>,
+    /// Those that were freed in the seal at hand: the index does not know it yet.
+    gone: HashSet<EntryKey>,
 }
 
 impl Store {
@@ -61,13 +65,18 @@ impl Store {
         self.seal()?;
         let mut done = Compacted { bytes_before: self.bytes_on_disk()?, ..Compacted::default() };
         self.free_removed(&mut done)?;
+        // From here on packs are deleted, and with them what told of captures that are gone: the index must not forget it.
+        self.inner.engine.persist()?;
         let packs = self.inner.reader.packs.list()?;
         let total = packs.len() as u64;
-        // What is written from here on goes to packs of its own, so that the ones listed only shrink.
         for (n, (number, _)) in packs.into_iter().enumerate() {
+            // Nobody may append to a pack that is looked through to be deleted. Only one of them is appended to.
+            let writer = Some(self.writer()).filter(|writer| writer.number() == number);
             let live = self.live(number)?;
             if all || live.dead > 0 || live.items.is_empty() && live.raws.is_empty() {
-                let rewritten = self.rewrite(number, live).map_err(|e| self.inner.poison(e))?;
+                let after_damage = done.packs_damaged > 0;
+                let writer = writer.unwrap_or_else(|| self.writer());
+                let rewritten = self.rewrite(writer, number, live, after_damage).map_err(|e| self.inner.poison(e))?;
                 done.packs_rewritten += u64::from(rewritten);
                 done.packs_damaged += u64::from(!rewritten);
             } else {
@@ -96,12 +105,21 @@ impl Store {
         self.inner.engine.disk_bytes()
     }
 
+    fn writer(&self) -> MutexGuard<'_, PackWriter> {
+        self.inner.writer.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
     fn live(&self, number: u32) -> Result<Live> {
         let reader = &self.inner.reader;
         let engine = &self.inner.engine;
         let mut live = Live::default();
         let mut raws = HashSet::new();
-        for op in pack::scan(&*self.inner.disk, number, 0)?.seals.into_iter().flat_map(|seal| seal.ops) {
+        let scan = pack::scan(&*self.inner.disk, number, 0)?;
+        if !scan.damaged.is_empty() {
+            self.live_by_index(number, &mut live)?;
+            raws.extend(live.raws.iter().map(|(key, _)| *key));
+        }
+        for op in scan.seals.into_iter().flat_map(|seal| seal.ops) {
             let mut raw = |key: BodyKey, offset: u64, live: &mut Live| -> Result<()> {
                 let here = BodyAt::Raw { pack: number, offset };
                 let now = engine.get(Table::Bodies, &key)?.and_then(|v| BodyPlace::decode(&v));
@@ -128,27 +146,74 @@ impl Store {
                 }
                 Op::Body(key, BodyAt::Raw { offset, .. }) => raw(key, offset, &mut live)?,
                 Op::Body(..) => {}
-                // A removal holds for every copy there ever was, so it is never forgotten.
-                op @ (Op::Remove(_) | Op::Drop(_)) => live.other.push(op),
-                Op::Forget(_) => {}
-                Op::Note(name, value) => {
-                    if engine.get(Table::Meta, &note_key(&name))?.as_ref() == Some(&value) {
-                        live.other.push(Op::Note(name, value));
-                    }
-                }
+                op => live.other.push(op),
             }
         }
         Ok(live)
     }
 
+    /// The same of a pack that is damaged: what has rotted may be a directory, so that only the index knows what stands in the
+    /// pack, and what else was told in it.
+    fn live_by_index(&self, number: u32, live: &mut Live) -> Result<()> {
+        let engine = &self.inner.engine;
+        for entry in self.all_entries() {
+            let entry = entry?;
+            match (entry.removed, entry.released) {
+                (true, true) => live.other.push(Op::Release(entry.id.clone())),
+                (true, false) => live.other.push(Op::Remove(entry.id.clone())),
+                _ => {}
+            }
+            if entry.place.is_some_and(|place| place.pack == number) {
+                live.items.insert(entry.id.clone(), entry);
+            }
+        }
+        for pair in engine.range(Table::Bodies, &[], &[0xff; 17], false) {
+            let (key, value) = pair?;
+            if let (Ok(key), Some(BodyPlace { at: BodyAt::Raw { pack, offset }, .. })) =
+                (key.try_into(), BodyPlace::decode(&value))
+                && pack == number
+            {
+                live.raws.push((key, offset));
+            }
+        }
+        for pair in engine.range(Table::Meta, NOTES, NOTES_END, false) {
+            let (key, value) = pair?;
+            if let Some(name) = key.strip_prefix(NOTES).and_then(|name| std::str::from_utf8(name).ok()) {
+                live.other.push(Op::Note(name.to_owned(), value));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether an operation must be told again when its pack goes. `after_damage`: an older pack could not be deleted, and may hold
+    /// what this one is about. Asked under the writer's lock: what the index says now is the last word.
+    fn still_counts(&self, op: &Op, after_damage: bool) -> Result<bool> {
+        let engine = &self.inner.engine;
+        Ok(match op {
+            // A removal holds for every copy there ever was, so it is never forgotten.
+            Op::Remove(_) | Op::Drop(_) => true,
+            Op::Release(id) => self.inner.reader.entry(id)?.is_some_and(|now| now.released),
+            Op::LetGo(id) => after_damage && self.inner.reader.entry(id)?.is_none(),
+            Op::Forget(key) => after_damage && engine.get(Table::Bodies, key)?.is_none(),
+            // One that was forgotten too: an older pack may still have its value.
+            Op::Note(name, value) => engine.get(Table::Meta, &note_key(name))?.unwrap_or_default() == *value,
+            Op::Put { .. } | Op::Body(..) => false,
+        })
+    }
+
     /// Moves what is alive out of a pack, then deletes it. `false`: it is damaged, and was kept.
-    fn rewrite(&self, number: u32, live: Live) -> Result<bool> {
+    fn rewrite(
+        &self,
+        mut writer: MutexGuard<'_, PackWriter>,
+        number: u32,
+        live: Live,
+        after_damage: bool,
+    ) -> Result<bool> {
         let reader = &self.inner.reader;
         let Live { mut items, raws, other, .. } = live;
         let mut raws = raws.into_iter().peekable();
         let mut other = other.into_iter();
         let mut whole = true;
-        let mut writer = self.inner.writer.lock().unwrap_or_else(|p| p.into_inner());
         loop {
             let mut weight = 0;
             // The pack that is deleted must not be the one that is appended to.
@@ -157,6 +222,9 @@ impl Store {
             let mut sealer = Sealer::new(reader, &*self.inner.engine, &mut writer).at_rest();
             while weight < BATCH_BYTES {
                 if let Some((key, offset)) = raws.next() {
+                    if !self.is_raw_at(&key, number, offset)? {
+                        continue;
+                    }
                     match reader.packs.block(number, offset) {
                         Ok(block) => {
                             weight += block.payload.len();
@@ -176,7 +244,11 @@ impl Store {
             }
             let more = !items.is_empty() || raws.peek().is_some();
             if !more {
-                other.by_ref().for_each(|op| sealer.op(op));
+                for op in other.by_ref() {
+                    if self.still_counts(&op, after_damage || !whole)? {
+                        sealer.op(op);
+                    }
+                }
             }
             self.inner.finish(sealer)?;
             if !more {
@@ -200,27 +272,25 @@ impl Store {
     fn move_item(&self, sealer: &mut Sealer<'_>, entry: Entry) -> Result<usize> {
         let reader = &self.inner.reader;
         let Some(place) = entry.place else { return Ok(0) };
+        // Released, back, or mended since it was looked for.
+        let Some(entry) = reader.entry(&entry.id)?.filter(|now| now.place == entry.place) else { return Ok(0) };
         let item = reader.item(place, Some(&entry.id.key))?;
-        let plan = self.body_plan(&item, place)?;
+        let plan = sealer.body_plan(&item, place)?;
         let base = reader.base_of(&entry.id, place)?;
         let weight = item.len();
         sealer.moved(entry, plan, item.to_vec(), base)?;
         Ok(weight)
     }
 
-    /// What the index is to be told of the body of an item that moves.
-    fn body_plan(&self, item: &[u8], place: Place) -> Result<BodyPlan> {
-        let Some(envelope) = envelope::decode(&mut Cursor::new(item)) else {
-            return Err(Error::Damaged("an envelope cannot be read".into()));
-        };
-        let owns = envelope.body == Where::Here
-            && envelope.body_len > 0
-            && self.inner.reader.body_place(&envelope.sha256)?.is_some_and(|known| known.at == BodyAt::Item(place));
-        Ok(if owns { BodyPlan::InItem(body_key(&envelope.sha256)) } else { BodyPlan::Nothing })
+    /// Whether a body's own block is where the index knows it.
+    fn is_raw_at(&self, key: &BodyKey, pack: u32, offset: u64) -> Result<bool> {
+        let now = self.inner.engine.get(Table::Bodies, key)?.and_then(|value| BodyPlace::decode(&value));
+        Ok(now.is_some_and(|now| now.at == BodyAt::Raw { pack, offset }))
     }
 
-    /// Lets go of the bytes of removed captures: what was stored as a difference to one is stored whole.
+    /// Lets go of the bytes of removed and released captures: what was stored as a difference to one is stored whole.
     fn free_removed(&self, done: &mut Compacted) -> Result<()> {
+        let since = self.writer().position();
         let mut removed = Vec::new();
         for entry in self.all_entries() {
             let entry = entry?;
@@ -231,7 +301,7 @@ impl Store {
         if removed.is_empty() {
             return Ok(());
         }
-        let needed = match self.needed_by_others(&removed) {
+        let mut needed = match self.needed_by_others(&removed) {
             // What cannot be read might need any of them. It may be mended later; until then nothing is let go.
             Err(Error::Damaged(_)) => {
                 done.kept_for_others += removed.len() as u64;
@@ -239,13 +309,24 @@ impl Store {
             }
             other => other?,
         };
-        let mut writer = self.inner.writer.lock().unwrap_or_else(|p| p.into_inner());
-        // Removals are rare; each seal frees a bounded number of them.
+        let mut writer = self.writer();
+        // What came meanwhile, or came back, may lean on them too.
+        match self.needed_since(since, &mut needed) {
+            Err(Error::Damaged(_)) => {
+                done.kept_for_others += removed.len() as u64;
+                return Ok(());
+            }
+            other => other?,
+        }
+        // Each seal frees a bounded number of them.
         for some in removed.chunks(1000) {
             writer.begin(false)?;
             let mut sealer = Sealer::new(&self.inner.reader, &*self.inner.engine, &mut writer);
+            needed.gone.clear();
             for entry in some {
-                match self.free(&mut sealer, entry, &needed, done) {
+                let now = self.inner.reader.entry(&entry.id)?.filter(|now| now.removed);
+                let Some(entry) = now else { continue };
+                match self.free(&mut sealer, &entry, &mut needed, done) {
                     // What cannot be read now may be mended later; until then nothing is let go.
                     Err(Error::Damaged(_)) => done.kept_for_others += 1,
                     other => other?,
@@ -272,22 +353,45 @@ impl Store {
         let mut needed = Needed::default();
         for entry in self.all_entries() {
             let entry = entry?;
-            let Some(place) = entry.place.filter(|_| !entry.removed && lens.contains(&entry.len)) else { continue };
-            let item = self.inner.reader.item(place, Some(&entry.id.key))?;
-            match envelope::decode(&mut Cursor::new(&item)).map(|envelope| (envelope.body, envelope.sha256)) {
-                Some((Where::With(owner), _)) => _ = needed.owners.insert(owner),
-                Some((Where::Raw, sha256)) => _ = needed.raws.insert(sha256),
-                Some(_) => {}
-                None => return Err(Error::Damaged("an envelope cannot be read".into())),
+            if lens.contains(&entry.len) {
+                self.needs_of(&entry, &mut needed)?;
             }
         }
         Ok(needed)
     }
 
-    fn free(&self, sealer: &mut Sealer<'_>, entry: &Entry, needed: &Needed, done: &mut Compacted) -> Result<()> {
+    /// The same of what was sealed since: packs only grow.
+    fn needed_since(&self, (pack, offset): (u32, u64), needed: &mut Needed) -> Result<()> {
+        for (number, _) in self.inner.reader.packs.list()?.into_iter().filter(|(number, _)| *number >= pack) {
+            let from = if number == pack { offset } else { 0 };
+            for op in pack::scan(&*self.inner.disk, number, from)?.seals.into_iter().flat_map(|seal| seal.ops) {
+                if let Op::Put { entry, .. } = op
+                    && let Some(now) = self.inner.reader.entry(&entry.id)?
+                {
+                    self.needs_of(&now, needed)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn needs_of(&self, entry: &Entry, needed: &mut Needed) -> Result<()> {
+        let Some(place) = entry.place.filter(|_| !entry.removed) else { return Ok(()) };
+        let item = self.inner.reader.item(place, Some(&entry.id.key))?;
+        match envelope::decode(&mut Cursor::new(&item)).map(|envelope| (envelope.body, envelope.sha256)) {
+            Some((Where::With(owner), _)) => _ = needed.owners.insert(owner),
+            Some((Where::Raw, sha256)) => _ = needed.raws.insert(sha256),
+            Some(_) => {}
+            None => return Err(Error::Damaged("an envelope cannot be read".into())),
+        }
+        Ok(())
+    }
+
+    fn free(&self, sealer: &mut Sealer<'_>, entry: &Entry, needed: &mut Needed, done: &mut Compacted) -> Result<()> {
         let reader = &self.inner.reader;
         let Some(place) = entry.place else { return Ok(()) };
         let item = reader.item(place, Some(&entry.id.key))?;
+        let mut forgotten = None;
         if let Some(envelope) = envelope::decode(&mut Cursor::new(&item)) {
             // Whom others name, stays, whatever the index says of the body: it may know it from yet another capture.
             if needed.owners.contains(&entry.id) {
@@ -298,33 +402,22 @@ impl Store {
             let in_item = known.is_some_and(|known| known.at == BodyAt::Item(place));
             let in_block = envelope.body == Where::Raw && known.is_some() && !needed.raws.contains(&envelope.sha256);
             if in_item || in_block {
-                sealer.op(Op::Forget(body_key(&envelope.sha256)));
+                forgotten = Some(Op::Forget(body_key(&envelope.sha256)));
             }
         }
-        let (from, to) = EntryKey::range_of(&entry.id.key);
-        for pair in self.inner.engine.range(Table::Captures, &from, &to, false) {
-            let (key, value) = pair?;
-            let Some(id) = EntryKey::decode(&key) else { continue };
-            let other = crate::read::decode_entry(id, &value)?;
-            let Some(at) = other.place.filter(|_| other.id != entry.id) else { continue };
-            if !reader.leans_on(at, &entry.id, place)? {
-                continue;
+        for other in sealer.leaning_on(&entry.id, place, false)? {
+            if !needed.gone.contains(&other.id) {
+                sealer.move_off(other, &entry.id)?;
             }
-            let item = reader.item(at, Some(&other.id.key))?;
-            let plan = self.body_plan(&item, at)?;
-            let base = self.staying_base(&other.id, at)?;
-            sealer.moved(other, plan, item.to_vec(), base)?;
         }
-        sealer.op(Op::Drop(entry.id.clone()));
+        // Only now: what could not be read would have kept it.
+        forgotten.into_iter().for_each(|op| sealer.op(op));
+        // Of what a person took out the mark stays; of what was let go, nothing.
+        let gone = if entry.released { Op::LetGo } else { Op::Drop };
+        sealer.op(gone(entry.id.clone()));
+        needed.gone.insert(entry.id.clone());
         done.dropped += 1;
         Ok(())
-    }
-
-    /// What a capture that moves may still be a difference to. What was stored against a removed one is stored whole, and
-    /// what leans on that one through it keeps its own base. *Any* removed one: another of them may go in the same seal.
-    fn staying_base(&self, id: &EntryKey, at: Place) -> Result<Option<EntryKey>> {
-        let Some(base) = self.inner.reader.base_of(id, at)? else { return Ok(None) };
-        Ok(self.inner.reader.entry(&base)?.filter(|known| !known.removed).map(|known| known.id))
     }
 
     fn delete_unreferenced_blobs(&self, done: &mut Compacted) -> Result<()> {

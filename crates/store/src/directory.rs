@@ -1,14 +1,18 @@
 //! The directory that ends each seal in a pack: the operations on the index that the seal stands for. Writing them and
 //! replaying them after a crash is one and the same code ([`apply`]), so the two cannot disagree.
 //!
-//! Operations commute where it matters: a removal wins over every copy of what it removes, whichever is read first.
+//! Operations commute where it matters: a removal wins over every copy of what it removes, whichever is read first. A release does
+//! not: what came after it counts, and [`crate::release`] says why it is never read later than that.
 
 use crate::error::{Error, Result};
 use crate::index::{BodyAt, BodyKey, BodyPlace, Engine, Entry, EntryKey, Table, Totals, Write, kind_is_capture};
 use crate::limits::RECENT_MAX;
+use crate::places;
 use crate::wire::{Cursor, Put};
+use herodotus_replica::Mark;
+use herodotus_ring::placement::{Placement, bucket_of_key, place_of_key};
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 const FORM: u8 = 1;
 
@@ -21,6 +25,10 @@ pub(crate) enum Op {
     Remove(EntryKey),
     /// The bytes of a removed capture are gone.
     Drop(EntryKey),
+    /// This capture is not to be seen here until it comes again.
+    Release(EntryKey),
+    /// The bytes of a released capture are gone, and with them all that is known of it.
+    LetGo(EntryKey),
     /// A body that stands in a block of its own was moved.
     Body(BodyKey, BodyAt),
     /// A body's bytes are gone: nothing may be stored as equal to it any more.
@@ -37,9 +45,13 @@ pub(crate) enum BodySource {
     Known,
 }
 
+/// What Meta keys of notes begin with, and what comes behind all of them.
+pub(crate) const NOTES: &[u8] = b"note:";
+pub(crate) const NOTES_END: &[u8] = b"note;";
+
 /// Meta key of a note.
 pub(crate) fn note_key(name: &str) -> Vec<u8> {
-    [b"note:", name.as_bytes()].concat()
+    [NOTES, name.as_bytes()].concat()
 }
 
 /// Meta key of how far a pack is indexed.
@@ -76,7 +88,8 @@ pub(crate) fn encode(ops: &[Op]) -> Vec<u8> {
     for op in ops {
         match op {
             Op::Put { entry, body } => {
-                out.push(1);
+                // A number of its own for what the first programs did not know: they refuse it, rather than misread the entry.
+                out.push(if entry.released || entry.mended.is_some() { 9 } else { 1 });
                 put_key(&mut out, &mut before, &entry.id);
                 out.put_bytes(&entry.encode_value());
                 match body {
@@ -90,8 +103,13 @@ pub(crate) fn encode(ops: &[Op]) -> Vec<u8> {
                     }
                 }
             }
-            Op::Remove(id) | Op::Drop(id) => {
-                out.push(if matches!(op, Op::Remove(_)) { 2 } else { 3 });
+            Op::Remove(id) | Op::Drop(id) | Op::Release(id) | Op::LetGo(id) => {
+                out.push(match op {
+                    Op::Remove(_) => 2,
+                    Op::Drop(_) => 3,
+                    Op::Release(_) => 7,
+                    _ => 8,
+                });
                 put_key(&mut out, &mut before, id);
             }
             Op::Body(key, at) => {
@@ -146,14 +164,14 @@ pub(crate) fn decode_ids(bytes: &[u8], from: usize, max: usize) -> Option<Vec<(u
     let mut number = 0;
     while !c.is_empty() && ids.len() < max {
         let code = c.u8()?;
-        if matches!(code, 1..=3) {
+        if matches!(code, 1..=3 | 7..=9) {
             take_key_bytes(&mut c, &mut before)?;
             if number >= from {
                 ids.push((number, EntryKey::decode(&before)?));
             }
         }
         match code {
-            1 => {
+            1 | 9 => {
                 c.bytes()?;
                 let body = c.u8()?;
                 (body <= 2).then_some(())?;
@@ -164,7 +182,7 @@ pub(crate) fn decode_ids(bytes: &[u8], from: usize, max: usize) -> Option<Vec<(u
                     c.bytes()?;
                 }
             }
-            2 | 3 => {}
+            2 | 3 | 7 | 8 => {}
             4 => {
                 c.array::<16>()?;
                 c.bytes()?;
@@ -190,7 +208,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<Vec<Op>> {
     let mut before = Vec::new();
     while !c.is_empty() {
         ops.push(match c.u8()? {
-            1 => {
+            1 | 9 => {
                 let id = take_key(&mut c, &mut before)?;
                 let entry = Box::new(Entry::decode(id, c.bytes()?)?);
                 let body = match c.u8()? {
@@ -203,6 +221,8 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<Vec<Op>> {
             }
             2 => Op::Remove(take_key(&mut c, &mut before)?),
             3 => Op::Drop(take_key(&mut c, &mut before)?),
+            7 => Op::Release(take_key(&mut c, &mut before)?),
+            8 => Op::LetGo(take_key(&mut c, &mut before)?),
             4 => Op::Body(c.array()?, BodyPlace::decode(c.bytes()?)?.at),
             6 => Op::Forget(c.array()?),
             5 => Op::Note(c.text()?.to_owned(), c.bytes()?.to_vec()),
@@ -214,7 +234,15 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<Vec<Op>> {
 
 /// Applies the operations of a seal to the index, in one atomic batch that also says how far the pack is indexed.
 pub(crate) fn apply(engine: &dyn Engine, pack: u32, indexed_to: u64, ops: &[Op]) -> Result<()> {
-    let mut state = Applying { engine, totals: totals(engine)?, new: Vec::new(), local: Default::default() };
+    let mut state = Applying {
+        engine,
+        totals: totals(engine)?,
+        placement: places::table_of(engine)?,
+        parts: HashMap::new(),
+        new: Vec::new(),
+        local: Default::default(),
+    };
+    state.split_hosts(ops)?;
     for op in ops {
         state.one(op)?;
     }
@@ -237,6 +265,10 @@ pub(crate) fn totals(engine: &dyn Engine) -> Result<Totals> {
 struct Applying<'a> {
     engine: &'a dyn Engine,
     totals: Totals,
+    /// That of the table of places, if there is one to keep up.
+    placement: Option<Placement>,
+    /// Parts of the buckets met so far.
+    parts: HashMap<String, u32>,
     /// Captures that were not here before.
     new: Vec<EntryKey>,
     /// The batch so far, by table, so that an operation sees the ones before it.
@@ -266,14 +298,22 @@ impl Applying<'_> {
             Op::Put { entry, body } => self.put(entry, body.as_ref()),
             Op::Remove(id) => self.remove(id),
             Op::Drop(id) => {
-                let entry = self.entry(id)?;
-                self.remove(id)?;
-                if let Some(mut entry) = entry {
-                    (entry.removed, entry.place) = (true, None);
-                    self.set(Table::Captures, id.encode(), Some(entry.encode_value()));
-                }
-                Ok(())
+                let before = self.entry(id)?;
+                let after = before.clone().unwrap_or_else(|| Entry::gone(id.clone()));
+                let after = Entry { removed: true, released: false, place: None, ..after };
+                self.settle(id, before.as_ref(), Some(&after))
             }
+            Op::Release(id) => match self.entry(id)? {
+                Some(before) if !before.removed => {
+                    let after = Entry { removed: true, released: true, ..before.clone() };
+                    self.settle(id, Some(&before), Some(&after))
+                }
+                _ => Ok(()),
+            },
+            Op::LetGo(id) => match self.entry(id)? {
+                Some(before) if !before.is_removed_for_good() => self.settle(id, Some(&before), None),
+                _ => Ok(()),
+            },
             Op::Body(key, at) => {
                 let old = self.get(Table::Bodies, key)?.and_then(|b| BodyPlace::decode(&b));
                 let shared = old.is_some_and(|old| old.shared);
@@ -294,15 +334,8 @@ impl Applying<'_> {
     fn put(&mut self, entry: &Entry, body: Option<&(BodyKey, BodySource)>) -> Result<()> {
         let known = self.entry(&entry.id)?;
         let mut entry = entry.clone();
-        match &known {
-            Some(known) => entry.removed |= known.removed,
-            None if !entry.removed => {
-                self.count(&entry, 1)?;
-                if entry.is_capture() {
-                    self.new.push(entry.id.clone());
-                }
-            }
-            None => {}
+        if known.as_ref().is_some_and(Entry::is_removed_for_good) {
+            (entry.removed, entry.released) = (true, false);
         }
         if let Some((key, source)) = body {
             let place = self.get(Table::Bodies, key)?.and_then(|b| BodyPlace::decode(&b));
@@ -319,7 +352,78 @@ impl Applying<'_> {
                 self.set(Table::Bodies, key.to_vec(), Some(place.encode()));
             }
         }
-        self.set(Table::Captures, entry.id.encode(), Some(entry.encode_value()));
+        self.settle(&entry.id, known.as_ref(), Some(&entry))
+    }
+
+    /// Writes what is known of a capture from now on, and brings counts and sums to it.
+    fn settle(&mut self, id: &EntryKey, before: Option<&Entry>, after: Option<&Entry>) -> Result<()> {
+        match (seen(before), seen(after)) {
+            (None, Some(entry)) => {
+                self.count(entry, 1)?;
+                if entry.is_capture() {
+                    self.new.push(id.clone());
+                }
+            }
+            (Some(entry), None) => self.count(entry, -1)?,
+            (Some(old), Some(new)) if old.shared != new.shared => {
+                self.count(old, -1)?;
+                self.count(new, 1)?;
+            }
+            _ => {}
+        }
+        self.mark(id, before.and_then(places::said_of), after.and_then(places::said_of))?;
+        self.set(Table::Captures, id.encode(), after.map(Entry::encode_value));
+        Ok(())
+    }
+
+    /// Takes one mark from the table of places and adds another.
+    fn mark(&mut self, id: &EntryKey, before: Option<&[u8]>, after: Option<&[u8]>) -> Result<()> {
+        let Some(placement) = self.placement.filter(|_| before != after) else { return Ok(()) };
+        let bucket = bucket_of_key(placement, &id.key);
+        let place = place_of_key(placement, &id.key, self.parts(bucket)?);
+        let row = places::row_key(place, bucket);
+        let mut sum = places::sum_of(self.get(Table::Places, &row)?)?;
+        let name = id.encode();
+        if let Some(said) = before {
+            sum.take(Mark::of(&name, said));
+        }
+        if let Some(said) = after {
+            sum.add(Mark::of(&name, said));
+        }
+        self.set(Table::Places, row, places::encode_sum(sum));
+        Ok(())
+    }
+
+    fn parts(&mut self, bucket: &str) -> Result<u32> {
+        if let Some(parts) = self.parts.get(bucket) {
+            return Ok(*parts);
+        }
+        let parts = places::decode_parts(self.engine.get(Table::Meta, &places::parts_key(bucket))?.as_deref());
+        self.parts.insert(bucket.to_owned(), parts);
+        Ok(parts)
+    }
+
+    /// Gives hosts whose number of parts changes their rows anew. Before all else, so that the entries in the index are all there
+    /// are; what this seal brings then goes where it belongs.
+    fn split_hosts(&mut self, ops: &[Op]) -> Result<()> {
+        if self.placement != Some(Placement::ByHost) {
+            return Ok(());
+        }
+        for op in ops {
+            let Op::Note(name, value) = op else { continue };
+            let Some(bucket) = places::host_of_note(name) else { continue };
+            let (before, after) = (self.parts(bucket)?, places::decode_parts(Some(value)));
+            if before == after {
+                continue;
+            }
+            for row in places::row_keys_of_host(bucket, before) {
+                self.set(Table::Places, row, None);
+            }
+            for (row, sum) in places::rows_of_host(self.engine, bucket, after)? {
+                self.set(Table::Places, row, places::encode_sum(sum));
+            }
+            self.parts.insert(bucket.to_owned(), after);
+        }
         Ok(())
     }
 
@@ -337,17 +441,13 @@ impl Applying<'_> {
     }
 
     fn remove(&mut self, id: &EntryKey) -> Result<()> {
-        let entry = match self.entry(id)? {
-            Some(entry) if entry.removed => return Ok(()),
-            Some(mut entry) => {
-                self.count(&entry, -1)?;
-                entry.removed = true;
-                entry
-            }
-            None => Entry::gone(id.clone()),
-        };
-        self.set(Table::Captures, id.encode(), Some(entry.encode_value()));
-        Ok(())
+        let before = self.entry(id)?;
+        if before.as_ref().is_some_and(Entry::is_removed_for_good) {
+            return Ok(());
+        }
+        let after = before.clone().unwrap_or_else(|| Entry::gone(id.clone()));
+        let after = Entry { removed: true, released: false, ..after };
+        self.settle(id, before.as_ref(), Some(&after))
     }
 
     /// Counts a capture in or out.
@@ -375,6 +475,10 @@ impl Applying<'_> {
     }
 }
 
+fn seen(entry: Option<&Entry>) -> Option<&Entry> {
+    entry.filter(|entry| !entry.removed)
+}
+
 /// Number of versions that a value of the table of URLs says.
 pub(crate) fn count_of(value: Option<Vec<u8>>) -> u64 {
     value.and_then(|v| Cursor::new(&v).u64()).unwrap_or(0)
@@ -384,6 +488,21 @@ pub(crate) fn count_of(value: Option<Vec<u8>>) -> u64 {
 mod tests {
     use super::*;
     use herodotus_base::Timestamp;
+
+    /// Written once, read for ever: what was added after the golden archive was made.
+    #[test]
+    fn releases_and_mended_entries_are_spelled_as_they_always_were() {
+        let id = EntryKey { key: "org,a)/".into(), time: Timestamp::default(), tag: [5; 8] };
+        let mut put = Entry { removed: true, released: true, url: "http://a.org/".into(), ..Entry::gone(id.clone()) };
+        (put.place, put.mended) = (Some(crate::index::Place { pack: 3, offset: 400, slot: 2 }), Some((2, 300)));
+        let ops = [Op::Release(id.clone()), Op::LetGo(id), Op::Put { entry: Box::new(put), body: None }];
+        let bytes = encode(&ops);
+        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let key = "00186f72672c61292f000000388a6f0460000505050505050505";
+        let entry = "01006400000000000390030202ac0200000000000000000000000000000000000000004000";
+        assert_eq!(hex, format!("0107{key}081800091800{:02x}{}", entry.len() / 2 - 1, entry));
+        assert_eq!(decode(&bytes).as_deref(), Some(&ops[..]));
+    }
 
     #[test]
     fn ids_are_those_of_the_operations_from_any_of_them_on() {
@@ -398,10 +517,13 @@ mod tests {
             Op::Remove(id(1)),
             Op::Forget([7; 16]),
             Op::Drop(id(1)),
+            Op::Release(id(2)),
+            Op::LetGo(id(2)),
+            Op::Put { entry: Box::new(Entry { released: true, ..Entry::gone(id(4)) }), body: None },
         ];
         let bytes = encode(&ops);
         assert_eq!(decode(&bytes).as_deref(), Some(&ops[..]));
-        let all = [(0, id(1)), (1, id(2)), (3, id(3)), (5, id(1)), (7, id(1))];
+        let all = [(0, id(1)), (1, id(2)), (3, id(3)), (5, id(1)), (7, id(1)), (8, id(2)), (9, id(2)), (10, id(4))];
         for from in 0..=ops.len() {
             let expected: Vec<_> = all.iter().filter(|(n, _)| *n >= from).cloned().collect();
             assert_eq!(decode_ids(&bytes, from, 100).as_deref(), Some(&expected[..]));
@@ -410,6 +532,6 @@ mod tests {
         for cut in 1..bytes.len() {
             assert!(decode(&bytes[..cut]).is_some() || decode_ids(&bytes[..cut], 0, 100).is_none(), "{cut}");
         }
-        assert_eq!(decode_ids(&[FORM, 9], 0, 1), None);
+        assert_eq!(decode_ids(&[FORM, 10], 0, 1), None);
     }
 }

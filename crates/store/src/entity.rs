@@ -10,6 +10,7 @@ use crate::Store;
 use crate::blob::BlobReader;
 use crate::capture::{Body, Capture, Kind};
 use crate::coding::{CodedBlob, Codings, Content, Plain};
+use crate::entity_of::with_original;
 use crate::error::{Error, Result};
 use crate::index::{Entry, EntryKey};
 use crate::limits::ENTITY_CACHE_BYTES;
@@ -19,6 +20,7 @@ use bytes::Bytes;
 use herodotus_base::Sha256;
 use herodotus_page::ResponseHead;
 use quick_cache::{Weighter, sync::Cache};
+use std::io::Read;
 use std::sync::Arc;
 
 /// A capture as its reader sees it.
@@ -63,19 +65,22 @@ impl LargeBody {
         self.coded.is_coded()
     }
 
+    /// Whether it lies elsewhere, so that whoever reads it may have to wait for others.
+    pub fn is_elsewhere(&self) -> bool {
+        self.coded.is_elsewhere()
+    }
+
     /// The content from its beginning, codings taken off as it is read.
     pub fn open(&self) -> Result<Content> {
         self.coded.open()
     }
 
     /// The content from an offset on, without reading what is before it. Refused where it is coded.
-    pub fn open_at(&self, offset: u64) -> Result<BlobReader> {
+    pub fn open_at(&self, offset: u64) -> Result<Box<dyn Read + Send>> {
         if self.is_coded() {
             return Err(Error::Refused("a coded body can only be read from its beginning".into()));
         }
-        let mut reader = self.coded.open_wire()?;
-        reader.seek_to(offset);
-        Ok(reader)
+        self.coded.open_wire(offset)
     }
 }
 
@@ -131,16 +136,15 @@ impl Store {
 
     /// Reads a capture with the payload it stands for: a revisit's is that of its original, if that is here.
     pub fn read_resolved(&self, id: &EntryKey) -> Result<Option<Capture>> {
-        let Some(mut capture) = self.read(id)? else { return Ok(None) };
-        if let Some(original) = self.original_of(&capture)?
-            && let Some(original) = self.read(&original.id)?
-        {
-            if lacks_head(&capture) {
-                capture.main.head = original.main.head;
-            }
-            capture.main.body = original.main.body;
-        }
-        Ok(Some(capture))
+        let Some(capture) = self.read(id)? else { return Ok(None) };
+        let original = match self.original_of(&capture)? {
+            Some(original) => self.read(&original.id)?,
+            None => None,
+        };
+        Ok(Some(match original {
+            Some(original) => with_original(capture, original),
+            None => capture,
+        }))
     }
 
     fn is_visible(&self, id: &EntryKey) -> Result<bool> {
@@ -171,43 +175,53 @@ impl Store {
                 lasts = false;
             }
         }
-        let codings = Codings::of(&part.head);
-        let (body, codings_left) = match part.body {
-            PartBody::Bytes { inner, layers } => {
-                let Plain { mut body, codings_left } = match codings.clone().without(&layers) {
-                    Some(left) => left.take_off(inner),
-                    None => codings.take_off(fold(&layers, &inner)?),
-                };
-                body.shrink_to_fit();
-                (EntityBody::Bytes(body.into()), codings_left)
-            }
-            PartBody::Blob(sha256) => {
-                let blob = CodedBlob::new(self.inner.disk.clone(), sha256);
-                let len = blob.open_wire()?.len;
-                let (coded, left) = codings.take_off_blob(blob)?;
-                (EntityBody::Blob(LargeBody { len, sha256, coded }), left)
-            }
+        let disk = &self.inner.disk;
+        let open = |sha256: Sha256| -> Result<(CodedBlob, u64)> {
+            Ok((CodedBlob::new(disk.clone(), sha256), BlobReader::open(&**disk, &sha256)?.len))
         };
-        let said = ResponseHead::parse(&part.head).and_then(|h| h.header("content-type").map(|v| v.into_owned()));
-        let content_type = if part.head.is_empty() { part.record_type } else { said };
-        let head = part.head.into();
-        Ok(Some((
-            Entity { id: id.clone(), url: part.url, kind: part.kind, head, content_type, body, codings_left, original },
-            lasts,
-        )))
+        Ok(Some((entity(id, part, original, open)?, lasts)))
     }
 
     fn main_part(&self, id: &EntryKey) -> Result<Option<MainPart>> {
         match self.inner.waiting(id) {
-            Some(Waiting::Removed) => Ok(None),
+            Some(Waiting::Removed | Waiting::Released) => Ok(None),
             Some(Waiting::Stored(capture)) => Ok(Some(part_of(&capture))),
             None => self.inner.at_place(id, |place| self.inner.reader.main_part(id, place)),
         }
     }
 }
 
+/// An entity of its part: the codings come off. `open` finds a large body, and its length.
+pub(crate) fn entity(
+    id: &EntryKey,
+    part: MainPart,
+    original: Option<EntryKey>,
+    open: impl FnOnce(Sha256) -> Result<(CodedBlob, u64)>,
+) -> Result<Entity> {
+    let codings = Codings::of(&part.head);
+    let (body, codings_left) = match part.body {
+        PartBody::Bytes { inner, layers } => {
+            let Plain { mut body, codings_left } = match codings.clone().without(&layers) {
+                Some(left) => left.take_off(inner),
+                None => codings.take_off(fold(&layers, &inner)?),
+            };
+            body.shrink_to_fit();
+            (EntityBody::Bytes(body.into()), codings_left)
+        }
+        PartBody::Blob(sha256) => {
+            let (blob, len) = open(sha256)?;
+            let (coded, left) = codings.take_off_blob(blob)?;
+            (EntityBody::Blob(LargeBody { len, sha256, coded }), left)
+        }
+    };
+    let said = ResponseHead::parse(&part.head).and_then(|h| h.header("content-type").map(|v| v.into_owned()));
+    let content_type = if part.head.is_empty() { part.record_type } else { said };
+    let head = part.head.into();
+    Ok(Entity { id: id.clone(), url: part.url, kind: part.kind, head, content_type, body, codings_left, original })
+}
+
 /// What a capture that waits in memory will be in a pack. Its digests were taken when it came.
-fn part_of(capture: &Capture) -> MainPart {
+pub(crate) fn part_of(capture: &Capture) -> MainPart {
     let main = &capture.main;
     let body = match &main.body {
         Body::Bytes(bytes, _) => PartBody::Bytes { inner: bytes.to_vec(), layers: Vec::new() },
@@ -223,6 +237,6 @@ fn part_of(capture: &Capture) -> MainPart {
 }
 
 /// A 304 is the head of an empty answer, not of the payload that a revisit stands for.
-fn lacks_head(revisit: &Capture) -> bool {
+pub(crate) fn lacks_head(revisit: &Capture) -> bool {
     revisit.main.head.is_empty() || revisit.status() == Some(304)
 }

@@ -54,7 +54,7 @@ impl FeedCursor {
 impl Store {
     /// Up to `max` entries that were sealed after the cursor, as they stand now, and the cursor behind them. Fewer than
     /// were asked for (at most [`FEED_ENTRIES_MAX`]): that is all there is today. An entry with `removed` set says that
-    /// the capture was taken out; of what it was, only its name may be left.
+    /// the capture was taken out or, with `released`, let go; of what it was, only its name may be left.
     pub fn feed(&self, after: Option<FeedCursor>, max: usize) -> Result<(Vec<Entry>, FeedCursor)> {
         let max = max.min(FEED_ENTRIES_MAX);
         let packs = self.indexed_packs()?;
@@ -92,7 +92,9 @@ impl Store {
                     at = FeedCursor { pack, offset: directory.offset, ops: *beyond as u32 };
                 }
                 for (_, id) in ids.into_iter().take(wanted) {
-                    entries.extend(self.inner.reader.entry(&id)?);
+                    let now = self.inner.reader.entry(&id)?;
+                    // Of what was let go nothing is left, but whoever derived something from it must know.
+                    entries.push(now.unwrap_or_else(|| Entry { released: true, ..Entry::gone(id) }));
                 }
                 if entries.len() >= max {
                     return Ok((entries, at));

@@ -22,6 +22,7 @@ const MAGIC: &[u8; 8] = b"HDTJRNL\n";
 pub(crate) enum Act {
     Store(Arc<Capture>),
     Remove(EntryKey),
+    Release(EntryKey),
     Note(String, Vec<u8>),
 }
 
@@ -41,8 +42,8 @@ pub(crate) fn encode(act: &Act) -> Vec<u8> {
                 }
             }
         }
-        Act::Remove(id) => {
-            out.push(2);
+        Act::Remove(id) | Act::Release(id) => {
+            out.push(if matches!(act, Act::Remove(_)) { 2 } else { 4 });
             out.put_bytes(&id.encode());
         }
         Act::Note(name, value) => {
@@ -70,6 +71,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<Act> {
         }
         2 => Act::Remove(EntryKey::decode(c.bytes()?)?),
         3 => Act::Note(c.text()?.to_owned(), c.bytes()?.to_vec()),
+        4 => Act::Release(EntryKey::decode(c.bytes()?)?),
         _ => return None,
     })
 }

@@ -67,6 +67,15 @@ pub const FEED_ENTRIES_MAX: usize = 10_000;
 /// Captures that the index remembers as the last to come: what a page shows, and a row of some twenty kilobytes.
 pub const RECENT_MAX: usize = 200;
 
+/// Rows of the table of places that are written at once while it is built: a few megabytes.
+pub const PLACES_BATCH_ROWS: usize = 20_000;
+/// Parts that a host may be split into. With the first trigger (128 URLs) that is a host of eight million; the rows of a host that is
+/// split are in memory at once, some ten megabytes.
+pub const HOST_PARTS_MAX: u32 = 65_536;
+
+/// What checking a capture costs at least, in bytes, so that a slice of a scrub over many small ones ends too.
+pub const SCRUB_CAPTURE_BYTES_MIN: u64 = 4 * 1024;
+
 /// Entities that were checked once and are kept for the next reader: about a thousand pages.
 pub const ENTITY_CACHE_BYTES: u64 = 32 * 1024 * 1024;
 

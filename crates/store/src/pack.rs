@@ -164,6 +164,11 @@ impl PackWriter {
         self.number
     }
 
+    /// Where the next seal will begin, unless it begins a pack.
+    pub(crate) fn position(&self) -> (u32, u64) {
+        (self.number, self.offset())
+    }
+
     /// Before a seal: is the current pack full, or does the caller want a new one?
     pub(crate) fn begin(&mut self, fresh: bool) -> Result<()> {
         if self.file.is_some() && (fresh || self.written >= PACK_BYTES) {

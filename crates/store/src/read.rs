@@ -206,7 +206,7 @@ impl ItemReader {
         let (base, raw_len, packed) = take_delta(&bytes, place.slot).ok_or_else(|| damaged("lacks a difference"))?;
         let base = match base {
             BaseRef::Near(slot) => self.item_at(Place { slot, ..place }, key, steps_left)?,
-            BaseRef::Far { time, tag, hint } => self.far(time, tag, hint, key, steps_left)?,
+            BaseRef::Far { time, tag, hint } => self.far(place, (time, tag), hint, key, steps_left)?,
         };
         compress::unpack_delta(packed, &base, raw_len).map(Item::alone)
     }
@@ -232,15 +232,26 @@ impl ItemReader {
         Ok(frame)
     }
 
-    fn far(&self, time: Timestamp, tag: [u8; 8], hint: Place, key: Option<&str>, steps_left: usize) -> Result<Item> {
+    /// What the difference at `from` was made to.
+    fn far(
+        &self,
+        from: Place,
+        (time, tag): (Timestamp, [u8; 8]),
+        hint: Place,
+        key: Option<&str>,
+        steps_left: usize,
+    ) -> Result<Item> {
         if let Some(key) = key {
-            let id = EntryKey { key: key.to_owned(), time, tag };
-            let place = self.entry(&id)?.and_then(|e| e.place);
+            let base = self.entry(&EntryKey { key: key.to_owned(), time, tag })?;
             let gone = || Error::Damaged(format!("the version of {time} that this one was stored against is gone"));
-            return self.item_at(place.ok_or_else(gone)?, Some(key), steps_left);
+            // If it was written anew since, its bytes are others: the ones meant are where they were then, or nowhere.
+            let since = base.as_ref().and_then(|base| base.mended);
+            if since.is_none_or(|since| since <= (from.pack, from.offset)) {
+                return self.item_at(base.and_then(|base| base.place).ok_or_else(gone)?, Some(key), steps_left);
+            }
         }
         // Without the key the place may be out of date, so what is found must name itself rightly.
-        let item = self.item_at(hint, None, steps_left)?;
+        let item = self.item_at(hint, key, steps_left)?;
         match envelope::decode(&mut Cursor::new(&item)).map(|e| e.id()) {
             Some(id) if id.time == time && id.tag == tag => Ok(item),
             _ => Err(Error::Damaged("a version has moved".into())),

@@ -4,6 +4,7 @@
 //! For the next page both are opened anew behind the last entry given: what went from memory to the index meanwhile is met there.
 
 use crate::Store;
+use crate::batch::{Batch, Said};
 use crate::capture::Capture;
 use crate::error::{Error, Result};
 use crate::index::{Entry, EntryKey, Pairs, Table};
@@ -43,7 +44,7 @@ impl Store {
     /// What is known of a capture. `None`: it is not here, or was removed.
     pub fn entry(&self, id: &EntryKey) -> Result<Option<Entry>> {
         match self.inner.waiting(id) {
-            Some(Waiting::Removed) => Ok(None),
+            Some(Waiting::Removed | Waiting::Released) => Ok(None),
             Some(Waiting::Stored(capture)) => Ok(Some(waiting_entry(id, &capture))),
             None => Ok(self.inner.reader.entry(id)?.filter(|entry| !entry.removed)),
         }
@@ -54,9 +55,27 @@ impl Store {
         self.scan_raw(from.as_bytes().to_vec(), to.as_bytes().to_vec(), backwards)
     }
 
+    /// The same by encoded names, for whoever asks for another machine.
+    pub fn scan_names(&self, from: Vec<u8>, to: Vec<u8>, backwards: bool) -> Scan<'_> {
+        self.scan_raw(from, to, backwards)
+    }
+
+    /// Whether a capture is here, or was removed here: it need not be brought.
+    pub fn knows(&self, id: &EntryKey) -> Result<bool> {
+        Ok(match self.inner.waiting(id) {
+            Some(waiting) => !matches!(waiting, Waiting::Released),
+            None => self.inner.reader.entry(id)?.is_some_and(|entry| !entry.released),
+        })
+    }
+
     /// All entries.
     pub fn scan_all(&self) -> Scan<'_> {
-        self.scan_raw(Vec::new(), END.to_vec(), false)
+        self.scan_from(Vec::new())
+    }
+
+    /// All entries from an encoded key on.
+    pub(crate) fn scan_from(&self, from: Vec<u8>) -> Scan<'_> {
+        self.scan_raw(from, END.to_vec(), false)
     }
 
     /// The first entry whose key is not before this one. Cheaper than a scan, however much waits in memory: for whoever
@@ -65,8 +84,8 @@ impl Store {
         let from = key.as_bytes();
         let waiting = self.inner.batches(|batches| {
             let batches: Vec<_> = batches.collect();
-            let is_removed = |key: &[u8]| batches.iter().any(|batch| batch.state(key) == Some(true));
-            let firsts = batches.iter().filter_map(|batch| batch.first_from(from, is_removed));
+            let is_hidden = |key: &[u8]| hides(batches.iter().copied(), key);
+            let firsts = batches.iter().filter_map(|batch| batch.first_from(from, is_hidden));
             firsts.min_by(|(a, _), (b, _)| a.cmp(b))
         });
         for pair in self.inner.engine.range(Table::Captures, from, &END, false) {
@@ -74,7 +93,7 @@ impl Store {
             if waiting.as_ref().is_some_and(|(first, _)| *first <= key) {
                 break;
             }
-            if self.inner.batches(|mut batches| batches.any(|batch| batch.state(&key) == Some(true))) {
+            if self.inner.batches(|batches| hides(batches, &key)) {
                 continue;
             }
             let entry = decode_pair(&key, &value)?;
@@ -120,11 +139,13 @@ impl Store {
     fn scan_raw(&self, from: Vec<u8>, to: Vec<u8>, backwards: bool) -> Scan<'_> {
         // The batches first, then the index: an entry on its way may be seen twice, and then counts once.
         let (mut waiting, removed) = self.inner.batches(|batches| {
+            let batches: Vec<_> = batches.collect();
             let (mut waiting, mut removed) = (Vec::new(), HashSet::new());
-            for batch in batches {
+            for batch in &batches {
                 // One more than a page holds, to see whether there is more.
                 waiting.extend(batch.collect(&from, &to, backwards, PAGE + 1));
-                removed.extend(batch.removed().cloned());
+                // What a newer one stores again is not hidden by an older.
+                removed.extend(batch.hidden(&from, &to).filter(|key| hides(batches.iter().copied(), key)).cloned());
             }
             (waiting, removed)
         });
@@ -165,18 +186,19 @@ impl Scan<'_> {
             (Some(Ok((a, _))), Some((b, _))) if self.backwards => b.cmp(a),
             (Some(Ok((a, _))), Some((b, _))) => a.cmp(b),
         };
-        if order == Ordering::Equal {
-            self.waiting.next();
-        }
+        let on_its_way = if order == Ordering::Less { None } else { self.waiting.next() };
         if order == Ordering::Greater {
-            let (key, capture) = self.waiting.next()?;
-            return Some(decode_key(&key).map(|id| (key, waiting_entry(&id, &capture))));
+            return on_its_way.map(|waiting| come_to(&waiting));
         }
         let (key, value) = match self.stored.next()? {
             Ok(pair) => pair,
             Err(e) => return Some(Err(e)),
         };
-        Some(decode_pair(&key, &value).map(|entry| (key, entry)))
+        Some(decode_pair(&key, &value).and_then(|entry| match on_its_way {
+            // It was released, and comes back.
+            Some(waiting) if entry.released => come_to(&waiting),
+            _ => Ok((key, entry)),
+        }))
     }
 }
 
@@ -191,6 +213,15 @@ impl Iterator for Scan<'_> {
             }
         }
     }
+}
+
+/// Whether the newest batch that knows a capture says that it is not to be seen.
+fn hides<'a>(mut batches: impl Iterator<Item = &'a Batch>, key: &[u8]) -> bool {
+    batches.find_map(|batch| batch.said(key)).is_some_and(|said| said != Said::Stored)
+}
+
+fn come_to((key, capture): &InMemory) -> Result<(Vec<u8>, Entry)> {
+    Ok((key.clone(), waiting_entry(&decode_key(key)?, capture)))
 }
 
 /// The entry that a capture which waits in memory will have, but for its place.

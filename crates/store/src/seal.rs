@@ -27,8 +27,8 @@ use std::collections::HashMap;
 /// Writes the blocks of one seal, and collects the operations of its directory.
 #[derive(Debug)]
 pub(crate) struct Sealer<'a> {
-    reader: &'a ItemReader,
-    engine: &'a dyn Engine,
+    pub(crate) reader: &'a ItemReader,
+    pub(crate) engine: &'a dyn Engine,
     writer: &'a mut PackWriter,
     ops: Vec<Op>,
     waiting: Waiting,
@@ -126,6 +126,25 @@ impl<'a> Sealer<'a> {
 
     /// Adds a capture. They must come in key order. `block_sha1` is that of the main record's block, if it is known.
     pub(crate) fn capture(&mut self, id: &EntryKey, capture: &Capture, block_sha1: Option<Sha1>) -> Result<()> {
+        self.write(id, capture, block_sha1, None)
+    }
+
+    /// Adds a capture whose item is damaged: whole, and leaning on nothing, since that might be what is damaged.
+    pub(crate) fn capture_anew(&mut self, id: &EntryKey, capture: &Capture, block_sha1: Option<Sha1>) -> Result<()> {
+        // What this seal has stored against the old item must stand before the new one, to be told from what comes later.
+        self.flush()?;
+        (self.last, self.repeat) = (None, None);
+        let since = (self.writer.number(), self.writer.offset());
+        self.write(id, capture, block_sha1, Some(since))
+    }
+
+    fn write(
+        &mut self,
+        id: &EntryKey,
+        capture: &Capture,
+        block_sha1: Option<Sha1>,
+        mended: Option<(u32, u64)>,
+    ) -> Result<()> {
         for version in [&mut self.last, &mut self.repeat] {
             if version.as_ref().is_some_and(|version| version.id.key != id.key) {
                 *version = None;
@@ -146,7 +165,7 @@ impl<'a> Sealer<'a> {
                 stored.plan = BodyPlan::Source(key, source);
                 self.new_bodies.entry(key).or_insert(NewBody::Blob);
             }
-            Body::Bytes(bytes, _) => match self.known_body(id, &key, &digest)? {
+            Body::Bytes(bytes, _) => match self.known_body(id, &key, &digest, mended.is_none())? {
                 Some((place, version)) => {
                     stored.place = place;
                     stored.plan = BodyPlan::Source(key, BodySource::Known);
@@ -164,10 +183,11 @@ impl<'a> Sealer<'a> {
         let mut item = envelope::encode(capture, &stored.place, &stored.layers, block_sha1);
         item.extend_from_slice(inline);
         let shared = matches!(stored.plan, BodyPlan::Source(_, BodySource::Known));
-        let entry = entry_of(id, capture, media, shared);
+        let entry = Entry { mended, ..entry_of(id, capture, media, shared) };
         let base = match (&self.repeat, owner.filter(|owner| owner.id.key == id.key)) {
             (Some(repeat), _) if shared && repeat.depth < CHAIN_DEPTH_MAX => Some(repeat.clone()),
             (_, Some(owner)) => Some(owner),
+            (_, None) if mended.is_some() => None,
             (_, None) => self.base_for(id)?,
         };
         self.put_item(entry, stored.plan, item, base)
@@ -201,7 +221,10 @@ impl<'a> Sealer<'a> {
     }
 
     /// Who has this body already, and, if it is an item, the item.
-    fn known_body(&self, id: &EntryKey, key: &BodyKey, digest: &Sha256) -> Result<Option<(Where, Option<Version>)>> {
+    fn known_body(&self, id: &EntryKey, key: &BodyKey, digest: &Sha256, may_lean: bool) -> Result<Option<Known>> {
+        if !may_lean {
+            return Ok(None);
+        }
         if let Some(new) = self.new_bodies.get(key) {
             return Ok(match new {
                 NewBody::Raw => Some((Where::Raw, None)),
@@ -453,6 +476,9 @@ impl<'a> Sealer<'a> {
     }
 }
 
+/// Where a body is already, and the item that has it, if one does.
+type Known = (Where, Option<Version>);
+
 /// What was decided about a body.
 struct Stored {
     place: Where,
@@ -476,6 +502,8 @@ pub(crate) fn entry_of(id: &EntryKey, capture: &Capture, media: String, shared: 
         shared,
         in_file: matches!(capture.main.body, Body::Blob { .. }),
         removed: false,
+        released: false,
         place: None,
+        mended: None,
     }
 }

@@ -7,7 +7,7 @@
 //!
 //! If a write fails, what is on disk after it is unknown, so the store refuses all further writes; reads go on.
 
-use crate::batch::Batch;
+use crate::batch::{Batch, Said};
 use crate::blob::{self, BlobReader, BlobWriter};
 use crate::capture::{Body, Capture};
 use crate::directory::{self, count_of, note_key};
@@ -16,13 +16,12 @@ use crate::entity::EntityCache;
 use crate::error::{Error, Result};
 use crate::index::{Engine, EntryKey, LsmEngine, Place, Table, Totals, kind_is_capture};
 use crate::journal::{self, Act, Journal};
-use crate::limits::{BATCH_BYTES, BATCH_CAPTURES, COMPANION_BYTES_MAX, COMPANIONS_MAX};
+use crate::limits::{BATCH_BYTES, BATCH_CAPTURES};
 use crate::lock::DirLock;
 use crate::pack::{self, PackWriter, Packs};
 use crate::read::ItemReader;
 use crate::recover::{Recovery, recover_packs};
 use crate::seal::Sealer;
-use herodotus_base::limits::{BODY_IN_MEMORY_BYTES_MAX, HTTP_HEAD_BYTES_MAX, URL_BYTES_MAX};
 use herodotus_base::{Sha1, Sha256};
 use std::io::Read;
 use std::path::Path;
@@ -105,13 +104,19 @@ pub(crate) type Batches<'a> = std::iter::Flatten<std::array::IntoIter<Option<&'a
 #[derive(Debug)]
 pub(crate) enum Waiting {
     Stored(Arc<Capture>),
+    /// Let go: it is not here, and may come again.
+    Released,
     Removed,
 }
 
 /// What is known of a capture.
 enum State {
     Absent,
-    Present { is_capture: bool },
+    /// It was here, and was let go.
+    Released,
+    Present {
+        is_capture: bool,
+    },
     Removed,
 }
 
@@ -184,7 +189,12 @@ impl Store {
             store.seal()?;
             found.journal.remove()?;
         }
-        if recovery.reindexed > 0 {
+        let placed = match store.inner.keep_places() {
+            // The archive is readable without the table; whoever asks for it is told.
+            Err(Error::Damaged(_)) => false,
+            other => other?,
+        };
+        if recovery.reindexed > 0 || placed {
             // So that the next start need not do it again.
             store.inner.engine.persist()?;
         }
@@ -203,7 +213,7 @@ impl Store {
 
     /// The same, from one who knows SHA-1 of the main record's block, so that it need not be computed again.
     pub(crate) fn append_hashed(&self, capture: Arc<Capture>, block_sha1: Option<Sha1>) -> Result<Appended> {
-        check(&capture)?;
+        capture.check()?;
         self.act_hashed(Act::Store(capture), block_sha1)
     }
 
@@ -231,7 +241,7 @@ impl Store {
         self.inner.engine.get(Table::Meta, &note_key(name))
     }
 
-    fn act(&self, act: Act) -> Result<Appended> {
+    pub(crate) fn act(&self, act: Act) -> Result<Appended> {
         self.act_hashed(act, None)
     }
 
@@ -243,15 +253,21 @@ impl Store {
             Act::Store(capture) => {
                 let id = capture.id();
                 match self.state(&pending, &id)? {
-                    State::Absent => pending.active.store(capture, &id, block_sha1),
+                    State::Absent => pending.active.store(capture, &id, block_sha1, false),
+                    State::Released => pending.active.store(capture, &id, block_sha1, true),
                     State::Present { .. } => return Ok(Appended::Known),
                     State::Removed => return Ok(Appended::Removed),
                 }
             }
             Act::Remove(id) => match self.state(&pending, &id)? {
-                State::Absent => pending.active.remove(id, false),
+                State::Absent | State::Released => pending.active.remove(id, false),
                 State::Present { is_capture } => pending.active.remove(id, is_capture),
                 State::Removed => return Ok(Appended::Removed),
+            },
+            Act::Release(id) => match self.state(&pending, &id)? {
+                State::Present { is_capture } => pending.active.release(id, is_capture),
+                State::Removed => return Ok(Appended::Removed),
+                State::Absent | State::Released => return Ok(Appended::Known),
             },
         }
         pending.appended += 1;
@@ -266,14 +282,16 @@ impl Store {
     fn state(&self, pending: &Pending, id: &EntryKey) -> Result<State> {
         let key = id.encode();
         for batch in [Some(&pending.active), pending.sealing.as_deref()].into_iter().flatten() {
-            match (batch.state(&key), batch.capture(&key)) {
-                (Some(true), _) => return Ok(State::Removed),
+            match (batch.said(&key), batch.capture(&key)) {
+                (Some(Said::Removed), _) => return Ok(State::Removed),
+                (Some(Said::Released), _) => return Ok(State::Released),
                 (_, Some(capture)) => return Ok(State::Present { is_capture: kind_is_capture(&capture.main.kind) }),
                 _ => {}
             }
         }
         Ok(match self.inner.reader.entry(id)? {
             None => State::Absent,
+            Some(entry) if entry.released => State::Released,
             Some(entry) if entry.removed => State::Removed,
             Some(entry) => State::Present { is_capture: entry.is_capture() },
         })
@@ -411,7 +429,7 @@ impl Store {
     /// Reads a capture, whole and checked. `None`: it is not here, or was removed.
     pub fn read(&self, id: &EntryKey) -> Result<Option<Capture>> {
         match self.inner.waiting(id) {
-            Some(Waiting::Removed) => Ok(None),
+            Some(Waiting::Removed | Waiting::Released) => Ok(None),
             Some(Waiting::Stored(capture)) => Ok(Some(Capture::clone(&capture))),
             None => self.inner.at_place(id, |place| self.inner.reader.capture(id, place)),
         }
@@ -440,8 +458,9 @@ impl Inner {
     pub(crate) fn waiting(&self, id: &EntryKey) -> Option<Waiting> {
         let key = id.encode();
         self.batches(|mut batches| {
-            batches.find_map(|batch| match (batch.state(&key), batch.capture(&key)) {
-                (Some(true), _) => Some(Waiting::Removed),
+            batches.find_map(|batch| match (batch.said(&key), batch.capture(&key)) {
+                (Some(Said::Removed), _) => Some(Waiting::Removed),
+                (Some(Said::Released), _) => Some(Waiting::Released),
                 (_, Some(capture)) => Some(Waiting::Stored(capture.clone())),
                 _ => None,
             })
@@ -534,14 +553,23 @@ impl Inner {
         let mut writer = lock(&self.writer);
         writer.begin(false)?;
         let mut sealer = Sealer::new(&self.reader, &*self.engine, &mut writer);
-        for (key, capture, block_sha1) in batch.captures() {
-            let id = EntryKey::decode(key).ok_or_else(|| Error::Damaged("a batch lost its keys".into()))?;
-            sealer.capture(&id, capture, block_sha1)?;
+        for one in batch.captures() {
+            let id = EntryKey::decode(one.key).ok_or_else(|| Error::Damaged("a batch lost its keys".into()))?;
+            if one.returns {
+                sealer.returning(&id, one.capture, one.block_sha1)?;
+            } else {
+                sealer.capture(&id, one.capture, one.block_sha1)?;
+            }
         }
         for op in batch.other_ops() {
             sealer.op(op);
         }
         self.finish(sealer)
+    }
+
+    /// A reader that has nothing in memory: what it finds is on the disk.
+    pub(crate) fn fresh_reader(&self) -> ItemReader {
+        ItemReader::new(Packs::new(self.disk.clone()), self.engine.clone())
     }
 
     /// Ends a seal and tells the index.
@@ -550,38 +578,4 @@ impl Inner {
         let (ops, end) = sealer.finish()?;
         directory::apply(&*self.engine, number, end, &ops)
     }
-}
-
-/// What cannot be stored is refused before anything changes.
-fn check(capture: &Capture) -> Result<()> {
-    let refuse = |what: String| Err(Error::Refused(what));
-    if capture.url.len() > URL_BYTES_MAX {
-        return refuse(format!("a URL of {} bytes; at most {URL_BYTES_MAX} are kept", capture.url.len()));
-    }
-    if capture.companions.len() > COMPANIONS_MAX {
-        return refuse(format!(
-            "{} records belong to one capture; at most {COMPANIONS_MAX} do",
-            capture.companions.len()
-        ));
-    }
-    for record in std::iter::once(&capture.main).chain(&capture.companions) {
-        if record.head.len() > HTTP_HEAD_BYTES_MAX {
-            return refuse(format!(
-                "an HTTP head of {} bytes; at most {HTTP_HEAD_BYTES_MAX} are kept",
-                record.head.len()
-            ));
-        }
-        if let Body::Bytes(bytes, _) = &record.body
-            && bytes.len() > BODY_IN_MEMORY_BYTES_MAX
-        {
-            return refuse(format!("a body of {} bytes in memory: write it through a blob writer", bytes.len()));
-        }
-    }
-    let large = |body: &Body| matches!(body, Body::Blob { .. }) || body.len() > COMPANION_BYTES_MAX;
-    if capture.companions.iter().any(|c| large(&c.body)) {
-        return refuse(format!(
-            "a request or metadata record of more than {COMPANION_BYTES_MAX} bytes beside a capture"
-        ));
-    }
-    Ok(())
 }

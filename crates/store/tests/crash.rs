@@ -6,19 +6,22 @@
 
 mod support;
 
+use herodotus_ring::placement::Placement;
 use herodotus_store::disk::Disk;
 use herodotus_store::disk::sim::{Luck, SimDisk};
 use herodotus_store::{Body, Capture, EntryKey, Store};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::sync::Arc;
-use support::{TimedEngine, contents, noise, page, picture, time};
+use support::{TimedEngine, check_places, contents, noise, page, picture, time};
 
 /// What was asked of the store, and what of it had been acknowledged at which step of the disk.
 #[derive(Default)]
 struct Reference {
     appended: BTreeMap<Vec<u8>, Capture>,
     removed: BTreeSet<Vec<u8>>,
+    /// Released at some time. They may be here or not.
+    released: BTreeSet<Vec<u8>>,
     acknowledged: Vec<Acknowledged>,
 }
 
@@ -26,6 +29,8 @@ struct Acknowledged {
     step: usize,
     captures: BTreeSet<Vec<u8>>,
     removed: BTreeSet<Vec<u8>>,
+    /// Those that are not here, until they are asked for again.
+    released: BTreeSet<Vec<u8>>,
     note: Option<Vec<u8>>,
 }
 
@@ -35,6 +40,8 @@ struct Run {
     store: Store,
     reference: Reference,
     note: Option<Vec<u8>>,
+    /// Released and not stored again.
+    away: BTreeSet<Vec<u8>>,
 }
 
 impl Run {
@@ -42,12 +49,19 @@ impl Run {
         let disk = SimDisk::new();
         let engine = TimedEngine::new(disk.clone());
         let (store, _) = Store::open_simulated(Arc::new(disk.clone()), Arc::new(engine.clone())).unwrap();
-        Self { disk, engine, store, reference: Reference::default(), note: None }
+        Self { disk, engine, store, reference: Reference::default(), note: None, away: BTreeSet::new() }
     }
 
     fn append(&mut self, capture: Capture) {
         self.reference.appended.insert(capture.id().encode(), capture.clone());
+        self.away.remove(&capture.id().encode());
         self.store.append(capture).unwrap();
+    }
+
+    fn release(&mut self, id: &EntryKey) {
+        self.reference.released.insert(id.encode());
+        self.away.insert(id.encode());
+        assert_eq!(self.store.release(std::slice::from_ref(id)).unwrap(), 1);
     }
 
     fn append_blob(&mut self, url: &str, n: i64, seed: u64) {
@@ -72,8 +86,8 @@ impl Run {
     fn acknowledge(&mut self) {
         let captures = self.reference.appended.keys().cloned().collect();
         let removed = self.reference.removed.clone();
-        let note = self.note.clone();
-        self.reference.acknowledged.push(Acknowledged { step: self.disk.steps(), captures, removed, note });
+        let (note, released) = (self.note.clone(), self.away.clone());
+        self.reference.acknowledged.push(Acknowledged { step: self.disk.steps(), captures, removed, released, note });
     }
 
     fn commit(&mut self) {
@@ -107,6 +121,21 @@ impl Run {
             }
             run.seal();
             run.append(page("https://example.org/p0", round * 100 + 50, (round * 7 + 3) as u32));
+            match round {
+                0 => run.store.set_placement(Placement::ByHost).unwrap(),
+                2 => run.release(&page("https://example.org/p3", 203, 17).id()),
+                3 => run.append(page("https://example.org/p3", 203, 17)),
+                4 => run.store.set_parts("org,example", 2).unwrap(),
+                5 => {
+                    run.release(&page("https://example.org/p3", 3, 3).id());
+                    run.release(&picture("https://example.org/i1.png", 1, 1).id());
+                }
+                6 => {
+                    run.store.compact(false, |_, _| {}).unwrap();
+                    run.append(page("https://example.org/p3", 3, 3));
+                }
+                _ => {}
+            }
             run.note(&format!("{round} second"));
             run.commit();
             if round == 1 {
@@ -132,12 +161,26 @@ impl Run {
         let opened = Store::open_simulated(Arc::new(image), Arc::new(index));
         let (store, _) = opened.unwrap_or_else(|e| panic!("{what}: {e}"));
         let found = contents(&store);
-        let nothing = Acknowledged { step: 0, captures: BTreeSet::new(), removed: BTreeSet::new(), note: None };
+        let nothing = Acknowledged {
+            step: 0,
+            captures: BTreeSet::new(),
+            removed: BTreeSet::new(),
+            released: BTreeSet::new(),
+            note: None,
+        };
         let known = self.reference.acknowledged.iter().rev().find(|a| a.step <= step).unwrap_or(&nothing);
+        let next = self.reference.acknowledged.iter().find(|a| a.step > step);
         for key in &known.captures {
             let is_there = found.contains_key(key);
             let may_be_removed = self.reference.removed.contains(key);
-            assert!(is_there || may_be_removed, "{what}: an acknowledged capture is gone");
+            // What was released, or is about to be.
+            let may_be_away = known.released.contains(key) || next.is_none_or(|next| next.released.contains(key));
+            let may_be_away = may_be_away && self.reference.released.contains(key);
+            assert!(is_there || may_be_removed || may_be_away, "{what}: an acknowledged capture is gone");
+        }
+        for key in &known.released {
+            let is_back = next.is_none_or(|next| !next.released.contains(key));
+            assert!(is_back || !found.contains_key(key), "{what}: a released capture is back");
         }
         for key in &known.removed {
             assert!(!found.contains_key(key), "{what}: a removed capture came back");
@@ -157,6 +200,11 @@ impl Run {
         }
         let verified = store.verify(|_, _| {}).unwrap();
         assert!(verified.damaged.is_empty(), "{what}: {:?}", verified.damaged);
+        if store.placement().unwrap().is_some() {
+            let is_removed = |key: &&Vec<u8>| !found.contains_key(*key) && is_marked(&store, key);
+            let removed = self.reference.removed.iter().filter(is_removed).cloned().collect();
+            check_places(&store, &found.keys().cloned().collect(), &removed, &what);
+        }
         // Counts are kept, not made up: they must survive too.
         let captures = found.values().filter(|c| c.main.kind == herodotus_store::Kind::Response).count() as u64;
         assert_eq!(store.totals().unwrap().captures, captures, "{what}: the totals are wrong");
@@ -171,6 +219,12 @@ impl Run {
         store.seal().unwrap();
         assert_eq!(store.read(&new.id()).unwrap().as_ref(), Some(&new), "{what}");
     }
+}
+
+/// Whether the store knows a capture as removed: it does not take it again.
+fn is_marked(store: &Store, key: &[u8]) -> bool {
+    let feed = store.feed(None, 10_000).unwrap().0;
+    feed.iter().any(|entry| entry.is_removed_for_good() && entry.id.encode() == key)
 }
 
 #[test]
@@ -202,6 +256,7 @@ fn an_index_that_was_lost_is_made_again_from_the_packs() {
     assert!(recovery.reindexed > 20);
     let live = contents(&run.store);
     assert_eq!(contents(&store), live);
+    check_places(&store, &live.keys().cloned().collect(), &run.reference.removed, "made again");
     assert_eq!(store.totals().unwrap(), {
         run.store.seal().unwrap();
         run.store.totals().unwrap()
@@ -223,7 +278,9 @@ fn a_crash_during_recovery_is_recovered_from() {
         let again = image.crash_image(step, Luck::Worst);
         let (store, _) = Store::open_simulated(Arc::new(again), Arc::new(engine.inner.image(0))).unwrap();
         let found = contents(&store);
-        for key in known.captures.difference(&run.reference.removed) {
+        for key in
+            known.captures.difference(&run.reference.removed).filter(|key| !run.reference.released.contains(*key))
+        {
             assert!(found.contains_key(key), "step {step}: an acknowledged capture is gone");
         }
     }

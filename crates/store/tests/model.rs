@@ -4,14 +4,16 @@
 
 mod support;
 
+use herodotus_ring::placement::Placement;
 use herodotus_store::disk::sim::SimDisk;
 use herodotus_store::index::MemoryEngine;
 use herodotus_store::{Appended, Capture, EntryKey, Store, key_of};
 use proptest::prelude::*;
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
-use support::{contents, noise, page, picture, time, with_body};
+use support::{check_places, contents, noise, page, picture, time, with_body};
 
 const URLS: [&str; 6] = [
     "https://example.org/",
@@ -22,17 +24,44 @@ const URLS: [&str; 6] = [
     "https://other.example/img.png",
 ];
 
+const BUCKETS: [&str; 2] = ["org,example", "org,example,sub"];
+
 #[derive(Clone, Debug)]
 enum Op {
-    Page { url: usize, at: i64, version: u32 },
-    Picture { url: usize, at: i64, seed: u64 },
-    Gzipped { url: usize, at: i64, version: u32 },
-    Tiny { url: usize, at: i64, len: usize },
+    Page {
+        url: usize,
+        at: i64,
+        version: u32,
+    },
+    Picture {
+        url: usize,
+        at: i64,
+        seed: u64,
+    },
+    Gzipped {
+        url: usize,
+        at: i64,
+        version: u32,
+    },
+    Tiny {
+        url: usize,
+        at: i64,
+        len: usize,
+    },
     Remove(usize),
+    /// So many captures from this one on.
+    Release(usize, usize),
+    SetPlacement(Placement),
+    SetParts(usize, u32),
     Commit,
     Seal,
     Reopen,
+    /// The power goes after a commit; the index may be lost with it.
+    Crash {
+        loses_index: bool,
+    },
     Compact(bool),
+    Check,
 }
 
 fn op() -> impl Strategy<Value = Op> {
@@ -46,6 +75,11 @@ fn op() -> impl Strategy<Value = Op> {
         1 => Just(Op::Commit),
         2 => Just(Op::Seal),
         1 => Just(Op::Reopen),
+        1 => (0..50usize, 1..4usize).prop_map(|(n, many)| Op::Release(n, many)),
+        1 => any::<bool>().prop_map(|by_url| Op::SetPlacement(if by_url { Placement::ByUrl } else { Placement::ByHost })),
+        1 => (0..BUCKETS.len(), 0..4u32).prop_map(|(host, log)| Op::SetParts(host, 1 << log)),
+        1 => any::<bool>().prop_map(|loses_index| Op::Crash { loses_index }),
+        1 => Just(Op::Check),
         1 => any::<bool>().prop_map(Op::Compact),
     ]
 }
@@ -60,36 +94,94 @@ fn gzipped(url: &str, at: i64, version: u32) -> Capture {
 
 /// Where the store lives: in memory, or in a directory with the real index.
 enum Home<'a> {
-    Simulated(SimDisk, MemoryEngine),
+    Simulated(SimDisk, RefCell<MemoryEngine>),
     Real(&'a Path),
+}
+
+fn simulated() -> Home<'static> {
+    Home::Simulated(SimDisk::new(), RefCell::new(MemoryEngine::new()))
 }
 
 impl Home<'_> {
     fn open(&self) -> Store {
         let opened = match self {
-            Self::Simulated(disk, engine) => Store::open_simulated(Arc::new(disk.clone()), Arc::new(engine.clone())),
+            Self::Simulated(disk, engine) => {
+                Store::open_simulated(Arc::new(disk.clone()), Arc::new(engine.borrow().clone()))
+            }
             Self::Real(path) => Store::open(path),
         };
         opened.unwrap().0
     }
+
+    fn crash(&self, store: Store, loses_index: bool) {
+        store.commit().unwrap();
+        match self {
+            Self::Simulated(_, engine) if loses_index => drop(engine.replace(MemoryEngine::new())),
+            Self::Simulated(..) => {}
+            Self::Real(path) => {
+                // Whoever seals in the background must be done before the directory can be opened again.
+                store.close().unwrap();
+                if loses_index {
+                    std::fs::remove_dir_all(path.join("index")).unwrap();
+                }
+            }
+        }
+    }
+}
+
+/// Counts and sums, against the map.
+fn check_sums(store: &Store, model: &BTreeMap<Vec<u8>, Capture>, removed: &BTreeSet<Vec<u8>>, what: &str) {
+    assert_eq!(&contents(store), model, "{what}");
+    for url in URLS {
+        let key = key_of(url);
+        let versions = model.keys().filter(|k| EntryKey::decode(k).unwrap().key == key).count();
+        assert_eq!(store.count(&key).unwrap(), versions as u64, "{what}: count of {url}");
+    }
+    store.seal().unwrap();
+    check_places(store, &model.keys().cloned().collect(), removed, what);
+    assert_eq!(store.totals().unwrap().captures, model.len() as u64, "{what}");
 }
 
 fn check(home: &Home<'_>, ops: &[Op]) {
     let mut store = home.open();
     let mut model: BTreeMap<Vec<u8>, Capture> = BTreeMap::new();
     let mut removed: BTreeSet<Vec<u8>> = BTreeSet::new();
-    for op in ops {
+    let mut released: BTreeSet<Vec<u8>> = BTreeSet::new();
+    for (number, op) in ops.iter().enumerate() {
         let capture = match op {
             Op::Page { url, at, version } => Some(page(URLS[*url], *at, *version)),
             Op::Picture { url, at, seed } => Some(picture(URLS[*url], *at, *seed)),
             Op::Gzipped { url, at, version } => Some(gzipped(URLS[*url], *at, *version)),
             Op::Tiny { url, at, len } => Some(with_body(URLS[*url], *at, "text/plain", noise(1, *len))),
             Op::Remove(n) => {
-                if let Some(key) = model.keys().nth(*n).cloned() {
+                // What was let go can be removed too: the removal is known wherever it comes again.
+                if let Some(key) = model.keys().chain(&released).nth(*n).cloned() {
                     store.remove(&EntryKey::decode(&key).unwrap()).unwrap();
                     model.remove(&key);
+                    released.remove(&key);
                     removed.insert(key);
                 }
+                None
+            }
+            Op::Release(n, many) => {
+                let keys: Vec<_> = model.keys().skip(*n).take(*many).cloned().collect();
+                let mut ids: Vec<_> = keys.iter().map(|key| EntryKey::decode(key).unwrap()).collect();
+                // Nobody counts those that are not here.
+                ids.extend(removed.iter().chain(&released).take(2).map(|key| EntryKey::decode(key).unwrap()));
+                assert_eq!(store.release(&ids).unwrap(), keys.len() as u64);
+                for key in keys {
+                    model.remove(&key);
+                    released.insert(key);
+                }
+                None
+            }
+            Op::SetPlacement(placement) => {
+                store.set_placement(*placement).unwrap();
+                None
+            }
+            Op::SetParts(host, parts) => {
+                store.set_parts(BUCKETS[*host], *parts).unwrap();
+                assert_eq!(store.parts(BUCKETS[*host]).unwrap(), *parts);
                 None
             }
             Op::Commit => {
@@ -105,8 +197,17 @@ fn check(home: &Home<'_>, ops: &[Op]) {
                 store = home.open();
                 None
             }
+            Op::Crash { loses_index } => {
+                home.crash(store, *loses_index);
+                store = home.open();
+                None
+            }
             Op::Compact(all) => {
                 store.compact(*all, |_, _| {}).unwrap();
+                None
+            }
+            Op::Check => {
+                check_sums(&store, &model, &removed, &format!("after operation {number}"));
                 None
             }
         };
@@ -119,6 +220,7 @@ fn check(home: &Home<'_>, ops: &[Op]) {
             };
             assert_eq!(store.append(capture.clone()).unwrap(), expected);
             if expected == Appended::Stored {
+                released.remove(&key);
                 model.insert(key, capture);
             }
         }
@@ -141,8 +243,8 @@ fn check(home: &Home<'_>, ops: &[Op]) {
     let of_host = store.scan(&from, &to, false).count();
     let expected = model.keys().filter(|k| EntryKey::decode(k).unwrap().key.starts_with("org,example)")).count();
     assert_eq!(of_host, expected);
-    store.seal().unwrap();
-    assert_eq!(store.totals().unwrap().captures, model.len() as u64);
+    check_sums(&store, &model, &removed, "in the end");
+    assert_eq!(store.scrub(None, u64::MAX).unwrap(), (Vec::new(), None));
     assert!(store.verify(|_, _| {}).unwrap().damaged.is_empty());
 }
 
@@ -151,7 +253,7 @@ proptest! {
 
     #[test]
     fn the_store_answers_as_a_map_does(ops in proptest::collection::vec(op(), 1..120)) {
-        check(&Home::Simulated(SimDisk::new(), MemoryEngine::new()), &ops);
+        check(&simulated(), &ops);
     }
 }
 
@@ -173,7 +275,7 @@ fn removing_the_base_of_a_chain_leaves_the_chain_readable() {
     let gzipped = |at, version| Op::Gzipped { url: 5, at, version };
     let mut ops = vec![gzipped(0, 0), page(0, 1), page(0, 3), page(0, 2), Op::Seal, gzipped(1, 1), page(1, 0)];
     ops.extend((0..6).flat_map(|n| [Op::Remove(n), Op::Compact(false), page(n as i64 + 2, 4)]));
-    check(&Home::Simulated(SimDisk::new(), MemoryEngine::new()), &ops);
+    check(&simulated(), &ops);
 }
 
 /// Found by the test above: of two that were removed, the one freed later was freed against the places of before, and so
@@ -185,7 +287,7 @@ fn removing_two_of_a_chain_leaves_the_chain_readable() {
     let ops = [picture, Op::Remove(0), page(5, 3, 1), Op::Seal, page(5, 0, 2), page(5, 0, 0), Op::Remove(0)]
         .into_iter()
         .chain([page(0, 0, 0), Op::Compact(false)]);
-    check(&Home::Simulated(SimDisk::new(), MemoryEngine::new()), &ops.collect::<Vec<_>>());
+    check(&simulated(), &ops.collect::<Vec<_>>());
 }
 
 /// Found by the test above: a body that was stored twice, because its first owner could not be read without its key, was let
@@ -205,7 +307,7 @@ fn a_body_stays_while_others_name_its_owner() {
         Op::Remove(2),
         Op::Compact(false),
     ];
-    check(&Home::Simulated(SimDisk::new(), MemoryEngine::new()), &ops);
+    check(&simulated(), &ops);
 }
 
 /// Many writers that commit at once: each finds its own capture durable, and nobody waits for ever.

@@ -1,8 +1,9 @@
 //! WARC headers as we write them.
 
+use crate::Entry;
 use crate::capture::{Body, Capture, Kind, Record};
+use crate::entity_of::Blobs;
 use crate::error::Result;
-use crate::{Entry, Store};
 use herodotus_base::Sha1;
 use std::io::Read;
 
@@ -59,7 +60,7 @@ pub(super) fn drop_broken_digests(fields: &mut Fields) {
 }
 
 /// The header of a record: as it came, or as we make it; always with the digests that other tools rely on.
-pub(super) fn of_record(store: &Store, capture: &Capture, record: &Record) -> Result<Ready> {
+pub(super) fn of_record(blobs: &dyn Blobs, capture: &Capture, record: &Record) -> Result<Ready> {
     let (version, mut fields) = match &record.warc {
         // A record from an ARC file was given the WARC fields that say the same when it was read.
         Some(header) if header.version.starts_with("ARC") => ("WARC/1.1".to_owned(), header.fields.clone()),
@@ -78,7 +79,7 @@ pub(super) fn of_record(store: &Store, capture: &Capture, record: &Record) -> Re
         fields.push(("WARC-Payload-Digest".to_owned(), record.body.digests().sha1.to_string()));
     }
     if get(&fields, "WARC-Block-Digest").is_none() {
-        fields.push(("WARC-Block-Digest".to_owned(), block_digest(store, record)?.to_string()));
+        fields.push(("WARC-Block-Digest".to_owned(), block_digest(blobs, record)?.to_string()));
     }
     set(&mut fields, "Content-Length", record.block_len().to_string());
     Ok(Ready { version, fields, head_only: false })
@@ -105,13 +106,13 @@ fn made(capture: &Capture, record: &Record) -> Fields {
     fields
 }
 
-pub(super) fn block_digest(store: &Store, record: &Record) -> Result<Sha1> {
+pub(super) fn block_digest(blobs: &dyn Blobs, record: &Record) -> Result<Sha1> {
     let mut hasher = Sha1::hasher();
     hasher.update(&record.head);
     match &record.body {
         Body::Bytes(bytes, _) => hasher.update(bytes),
         blob => {
-            let mut reader = store.open_body(blob)?;
+            let mut reader = open_body(blobs, blob)?;
             let mut buffer = vec![0; 256 * 1024];
             loop {
                 let n = reader.read(&mut buffer).map_err(crate::Error::disk("reading a large body"))?;
@@ -123,6 +124,17 @@ pub(super) fn block_digest(store: &Store, record: &Record) -> Result<Sha1> {
         }
     }
     Ok(hasher.finish())
+}
+
+/// Reads a body in order, wherever it is.
+pub(super) fn open_body<'a>(blobs: &dyn Blobs, body: &'a Body) -> Result<Box<dyn Read + Send + 'a>> {
+    Ok(match body {
+        Body::Bytes(bytes, _) => Box::new(&bytes[..]),
+        Body::Blob { digests, .. } => {
+            let known = |e: std::io::Error| e.downcast().unwrap_or_else(crate::Error::disk("reading a large body"));
+            blobs.open_blob_at(&digests.sha256, 0).map_err(known)?
+        }
+    })
 }
 
 /// Whether a response can be written as a revisit of this original and become the same response again. A revisit has one

@@ -10,3 +10,4 @@ mod revisit;
 pub use export::{ExportReport, Format, Selection, export};
 pub use import::{ImportOptions, ImportProgress, ImportReport, import};
 pub use record::WarcRecords;
+pub use revisit::original_in;

@@ -3,16 +3,18 @@
 
 use super::header::{self, Ready};
 use crate::capture::{Body, Capture, Kind, Record};
+use crate::entity_of::Blobs;
 use crate::error::Result;
-use crate::{EntryKey, Store};
+use crate::{Entry, EntryKey, Store};
 use herodotus_warc::{Coding, Writer};
 use std::io::{Read, Write};
+use std::sync::Arc;
 
 /// The records of a capture, ready to be written. A revisit stays one: whoever asks knows where to ask for its
 /// original.
 #[derive(Debug)]
 pub struct WarcRecords {
-    store: Store,
+    blobs: Arc<dyn Blobs>,
     records: Vec<(Ready, Record)>,
 }
 
@@ -24,17 +26,29 @@ impl WarcRecords {
         if let Body::Blob { digests, .. } = &capture.main.body {
             store.open_blob(&digests.sha256)?.check()?;
         }
-        let mut ready = header::of_record(store, &capture, &capture.main)?;
-        if let Some(original) = store.original_of(&capture)? {
-            header::complete_revisit(&mut ready, &original);
+        let original = store.original_of(&capture)?;
+        Self::of_capture(capture, original.as_ref(), with_request, Arc::new(store.clone())).map(Some)
+    }
+
+    /// The same of a capture that was read, wherever it lies. `original`: what a revisit was found to be one of; `blobs`:
+    /// where its large bodies are, read through by whoever brings it.
+    pub fn of_capture(
+        capture: Capture,
+        original: Option<&Entry>,
+        with_request: bool,
+        blobs: Arc<dyn Blobs>,
+    ) -> Result<Self> {
+        let mut ready = header::of_record(&*blobs, &capture, &capture.main)?;
+        if let Some(original) = original {
+            header::complete_revisit(&mut ready, original);
         }
         let mut records = Vec::with_capacity(2);
         if let Some(request) = capture.companions.iter().find(|r| with_request && r.kind == Kind::Request) {
-            records.push((header::of_record(store, &capture, request)?, request.clone()));
+            records.push((header::of_record(&*blobs, &capture, request)?, request.clone()));
         }
         let Capture { main, .. } = capture;
         records.insert(0, (ready, main));
-        Ok(Some(Self { store: store.clone(), records }))
+        Ok(Self { blobs, records })
     }
 
     /// Bytes that [`WarcRecords::write`] writes without compression.
@@ -55,7 +69,7 @@ impl WarcRecords {
     pub fn write(&self, out: &mut dyn Write, gzip: bool) -> Result<u64> {
         let mut writer = Writer::new(out, if gzip { Coding::Gzip } else { Coding::Plain })?;
         for (ready, record) in &self.records {
-            let body = self.store.open_body(&record.body)?;
+            let body = header::open_body(&*self.blobs, &record.body)?;
             let mut block = record.head.as_slice().chain(body);
             writer.write(&ready.version, &ready.fields, &mut block, record.block_len())?;
         }

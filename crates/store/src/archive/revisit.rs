@@ -2,7 +2,8 @@
 //! not matter in which order files are imported.
 
 use crate::capture::{Capture, Kind, key_of};
-use crate::error::{Error, Result};
+use crate::entity_of::Holder;
+use crate::error::Result;
 use crate::{Entry, Store};
 use herodotus_base::{Sha1, Timestamp};
 
@@ -12,60 +13,70 @@ const LOOKS_MAX: usize = 1000;
 impl Store {
     /// The capture whose payload a revisit stands for, if it is here.
     pub fn original_of(&self, revisit: &Capture) -> Result<Option<Entry>> {
-        if revisit.main.kind != Kind::Revisit {
-            return Ok(None);
-        }
-        let digest = revisit.main.field("WARC-Payload-Digest").map(Wanted::parse);
-        let uri = revisit.main.field("WARC-Refers-To-Target-URI").map(|u| u.trim_matches(['<', '>']));
-        let date = revisit.main.field("WARC-Refers-To-Date").and_then(|d| Timestamp::parse(d).ok());
-        let mut places = vec![(key_of(uri.unwrap_or(&revisit.url)), date.unwrap_or(revisit.time))];
-        if uri.is_some_and(|u| u != revisit.url) {
-            places.push((revisit.key(), revisit.time));
-        }
-        for (key, time) in places {
-            if let Some(found) = self.nearest_with(&key, time, digest.as_ref())? {
-                return Ok(Some(found));
-            }
-        }
-        Ok(None)
+        original_in(self, revisit)
     }
+}
 
-    /// The nearest response with this digest: backwards from the time first, then forwards. Without a digest (a 304),
-    /// the newest response before.
-    fn nearest_with(&self, key: &str, time: Timestamp, digest: Option<&Wanted>) -> Result<Option<Entry>> {
-        let second = Timestamp::from_millis_clamped(time.floor_second().millis() + 999);
-        for entry in self.versions_until(key, second).take(LOOKS_MAX) {
+/// The same among all captures that somebody holds.
+pub fn original_in<H: Holder>(holder: &H, revisit: &Capture) -> Result<Option<Entry>, H::Error> {
+    if revisit.main.kind != Kind::Revisit {
+        return Ok(None);
+    }
+    let digest = revisit.main.field("WARC-Payload-Digest").map(Wanted::parse);
+    let uri = revisit.main.field("WARC-Refers-To-Target-URI").map(|u| u.trim_matches(['<', '>']));
+    let date = revisit.main.field("WARC-Refers-To-Date").and_then(|d| Timestamp::parse(d).ok());
+    let mut places = vec![(key_of(uri.unwrap_or(&revisit.url)), date.unwrap_or(revisit.time))];
+    if uri.is_some_and(|u| u != revisit.url) {
+        places.push((revisit.key(), revisit.time));
+    }
+    for (key, time) in places {
+        if let Some(found) = nearest_with(holder, &key, time, digest.as_ref())? {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
+}
+
+/// The nearest response with this digest: backwards from the time first, then forwards. Without a digest (a 304),
+/// the newest response before.
+fn nearest_with<H: Holder>(
+    holder: &H,
+    key: &str,
+    time: Timestamp,
+    digest: Option<&Wanted>,
+) -> Result<Option<Entry>, H::Error> {
+    let second = Timestamp::from_millis_clamped(time.floor_second().millis() + 999);
+    for entry in holder.versions_until(key, second).take(LOOKS_MAX) {
+        let entry = entry?;
+        if fits(holder, &entry, digest)? {
+            return Ok(Some(entry));
+        }
+    }
+    if digest.is_some() {
+        for entry in holder.versions_after(key, second).take(LOOKS_MAX) {
             let entry = entry?;
-            if self.fits(&entry, digest)? {
+            if fits(holder, &entry, digest)? {
                 return Ok(Some(entry));
             }
         }
-        if digest.is_some() {
-            for entry in self.versions_after(key, second).take(LOOKS_MAX) {
-                let entry = entry?;
-                if self.fits(&entry, digest)? {
-                    return Ok(Some(entry));
-                }
-            }
-        }
-        Ok(None)
     }
+    Ok(None)
+}
 
-    fn fits(&self, entry: &Entry, digest: Option<&Wanted>) -> Result<bool> {
-        if entry.removed || !matches!(entry.kind, Kind::Response | Kind::Resource) {
-            return Ok(false);
-        }
-        Ok(match digest {
-            None => true,
-            Some(Wanted::Sha1(digest)) => *digest == entry.sha1,
-            Some(Wanted::Other(digest)) => match self.read(&entry.id) {
-                Ok(capture) => capture.is_some_and(|c| has_digest(&c, digest)),
-                // What cannot be read is the original of nothing.
-                Err(Error::Damaged(_)) => false,
-                Err(other) => return Err(other),
-            },
-        })
+fn fits<H: Holder>(holder: &H, entry: &Entry, digest: Option<&Wanted>) -> Result<bool, H::Error> {
+    if entry.removed || !matches!(entry.kind, Kind::Response | Kind::Resource) {
+        return Ok(false);
     }
+    Ok(match digest {
+        None => true,
+        Some(Wanted::Sha1(digest)) => *digest == entry.sha1,
+        Some(Wanted::Other(digest)) => match holder.read(&entry.id) {
+            Ok(capture) => capture.is_some_and(|c| has_digest(&c, digest)),
+            // What cannot be read is the original of nothing.
+            Err(error) if H::is_damage(&error) => false,
+            Err(other) => return Err(other),
+        },
+    })
 }
 
 /// The digest of a payload that is looked for.

@@ -8,6 +8,7 @@ use super::plain::is_gzip;
 use super::{gzip, zstd_plain};
 use crate::blob::BlobReader;
 use crate::disk::Disk;
+use crate::entity_of::Blobs;
 use crate::error::{Error, Result};
 use crate::limits::DECODED_STREAM_BYTES_MAX;
 use herodotus_base::Sha256;
@@ -29,21 +30,37 @@ enum Stage {
 /// A large body, and which codings come off when it is read.
 #[derive(Clone, Debug)]
 pub(crate) struct CodedBlob {
-    disk: Arc<dyn Disk>,
+    wire: Wire,
     digest: Sha256,
     /// From the outside in.
     stages: Vec<Stage>,
+}
+
+/// Where the body lies.
+#[derive(Clone, Debug)]
+enum Wire {
+    Here(Arc<dyn Disk>),
+    Elsewhere(Arc<dyn Blobs>),
 }
 
 type Decoding = Box<dyn BufRead + Send>;
 
 impl CodedBlob {
     pub(crate) fn new(disk: Arc<dyn Disk>, digest: Sha256) -> Self {
-        Self { disk, digest, stages: Vec::new() }
+        Self { wire: Wire::Here(disk), digest, stages: Vec::new() }
+    }
+
+    /// One that somebody else holds.
+    pub(crate) fn elsewhere(blobs: Arc<dyn Blobs>, digest: Sha256) -> Self {
+        Self { wire: Wire::Elsewhere(blobs), digest, stages: Vec::new() }
     }
 
     pub(crate) fn is_coded(&self) -> bool {
         !self.stages.is_empty()
+    }
+
+    pub(crate) fn is_elsewhere(&self) -> bool {
+        matches!(self.wire, Wire::Elsewhere(_))
     }
 
     /// Without its chunks, if it has any: a recorder may have taken them off and left the header.
@@ -79,14 +96,24 @@ impl CodedBlob {
         Ok(Err(self))
     }
 
-    /// The body as it came.
-    pub(crate) fn open_wire(&self) -> Result<BlobReader> {
-        BlobReader::open(&*self.disk, &self.digest)
+    /// The body as it came, from an offset on.
+    pub(crate) fn open_wire(&self, offset: u64) -> Result<Box<dyn Read + Send>> {
+        Ok(match &self.wire {
+            Wire::Here(disk) => {
+                let mut reader = BlobReader::open(&**disk, &self.digest)?;
+                reader.seek_to(offset);
+                Box::new(reader)
+            }
+            Wire::Elsewhere(blobs) => {
+                let reader = blobs.open_blob_at(&self.digest, offset).map_err(Error::disk(FROM_ELSEWHERE))?;
+                Box::new(Fetched(reader))
+            }
+        })
     }
 
     /// The content from its beginning.
     pub(crate) fn open(&self) -> Result<Content> {
-        let blob = self.open_wire()?;
+        let blob = self.open_wire(0)?;
         let mut inner: Decoding = Box::new(BufReader::with_capacity(BUFFER_BYTES, blob));
         for stage in &self.stages {
             let decoder: Box<dyn Read + Send> = match stage {
@@ -119,6 +146,22 @@ impl Read for Content {
             io::Error::new(io::ErrorKind::InvalidData, endless)
         })?;
         Ok(n)
+    }
+}
+
+const FROM_ELSEWHERE: &str = "reading a large body from elsewhere";
+
+/// What breaks off on the way from elsewhere is no bad coding: it must not look like the end of the body.
+struct Fetched(Box<dyn Read + Send>);
+
+impl Read for Fetched {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        match self.0.read(out) {
+            Err(e) if e.kind() != io::ErrorKind::Interrupted => {
+                Err(io::Error::new(e.kind(), Error::disk(FROM_ELSEWHERE)(e)))
+            }
+            other => other,
+        }
     }
 }
 

@@ -14,10 +14,13 @@ pub enum Table {
     Urls,
     /// Totals, notes, and how far each pack has been indexed.
     Meta,
+    /// Place on the circle and bucket → how many entries lie there, and the sum of their marks. Only where the archive belongs
+    /// to a ring.
+    Places,
 }
 
 impl Table {
-    pub const ALL: [Self; 4] = [Self::Captures, Self::Bodies, Self::Urls, Self::Meta];
+    pub const ALL: [Self; 5] = [Self::Captures, Self::Bodies, Self::Urls, Self::Meta, Self::Places];
 }
 
 /// One change; a batch of them takes effect wholly or not at all.

@@ -77,10 +77,16 @@ pub struct Entry {
     pub shared: bool,
     /// Its body is a file of its own.
     pub in_file: bool,
-    /// Taken out by a person: no reader sees it; its bytes go at the next compaction.
+    /// Taken out by a person, or, if `released` says so, let go because others hold it: no reader sees it; its bytes go at the
+    /// next compaction.
     pub removed: bool,
+    /// Let go, not taken out: it may come back. Never without `removed`.
+    pub released: bool,
     /// `None` once the bytes of a removed capture are gone.
     pub place: Option<Place>,
+    /// Where the pack ended, and which it was, when the item was last written anew because its bytes were damaged: what was
+    /// stored against it before that was stored against other bytes.
+    pub mended: Option<(u32, u64)>,
 }
 
 mod flag {
@@ -89,6 +95,8 @@ mod flag {
     pub(super) const REMOVED: u8 = 4;
     pub(super) const GONE: u8 = 8;
     pub(super) const IN_FILE: u8 = 16;
+    pub(super) const RELEASED: u8 = 32;
+    pub(super) const MENDED: u8 = 64;
 }
 
 const FORM: u8 = 1;
@@ -164,6 +172,11 @@ impl Entry {
         !self.removed && kind_is_capture(&self.kind)
     }
 
+    /// Whether a person took it out: for ever, and wherever it is.
+    pub fn is_removed_for_good(&self) -> bool {
+        self.removed && !self.released
+    }
+
     /// The mark that a capture was removed, with nothing left of it.
     pub(crate) fn gone(id: EntryKey) -> Self {
         Self {
@@ -180,7 +193,9 @@ impl Entry {
             shared: false,
             in_file: false,
             removed: true,
+            released: false,
             place: None,
+            mended: None,
         }
     }
 
@@ -191,6 +206,8 @@ impl Entry {
             (self.shared, flag::SHARED),
             (self.in_file, flag::IN_FILE),
             (self.removed, flag::REMOVED),
+            (self.released, flag::RELEASED),
+            (self.place.is_some() && self.mended.is_some(), flag::MENDED),
             (self.place.is_none(), flag::GONE),
         ];
         out.push(FORM);
@@ -211,6 +228,10 @@ impl Entry {
             out.put_u64(u64::from(place.pack));
             out.put_u64(place.offset);
             out.put_u64(u64::from(place.slot));
+            if let Some((pack, offset)) = self.mended {
+                out.put_u64(u64::from(pack));
+                out.put_u64(offset);
+            }
             out.put_raw(&self.sha1.0);
             if let Kind::Other(name) = &self.kind {
                 out.put_bytes(name.as_bytes());
@@ -231,6 +252,7 @@ impl Entry {
             shared: on(flag::SHARED),
             in_file: on(flag::IN_FILE),
             removed: on(flag::REMOVED),
+            released: on(flag::RELEASED),
             ..Self::gone(id)
         };
         if on(flag::GONE) {
@@ -245,6 +267,9 @@ impl Entry {
         entry.len = c.u64()?;
         entry.bytes_in = c.u64()?;
         entry.place = Some(Place { pack: c.u32()?, offset: c.u64()?, slot: c.u32()? });
+        if on(flag::MENDED) {
+            entry.mended = Some((c.u32()?, c.u64()?));
+        }
         entry.sha1 = Sha1(c.array()?);
         if let Kind::Other(name) = &mut entry.kind {
             name.push_str(c.text()?);
@@ -333,7 +358,9 @@ mod tests {
             shared: false,
             in_file: false,
             removed: false,
+            released: false,
             place: Some(Place { pack: 1, offset: 70_000, slot: 4 }),
+            mended: None,
         }
     }
 
@@ -343,7 +370,9 @@ mod tests {
         for (kind, media) in [(Kind::Response, "text/html"), (Kind::Other("odd".into()), "application/x-strange")] {
             (e.kind, e.media) = (kind, media.into());
             let id = EntryKey::decode(&e.id.encode()).unwrap();
-            assert_eq!(Entry::decode(id, &e.encode_value()).unwrap(), e);
+            assert_eq!(Entry::decode(id.clone(), &e.encode_value()).unwrap(), e);
+            let hidden = Entry { removed: true, released: true, mended: Some((300, 1 << 40)), ..e.clone() };
+            assert_eq!(Entry::decode(id, &hidden.encode_value()).unwrap(), hidden);
         }
     }
 

@@ -17,4 +17,4 @@ mod words;
 
 pub use catalogue::{Catalogue, CaughtUp};
 pub use error::{Error, Result};
-pub use search::Found;
+pub use search::{Found, rank};

@@ -24,6 +24,14 @@ pub struct Found {
 /// How many terms are only the beginning of a word, how many words there are, how new it is.
 type Rank = (usize, usize, Reverse<Timestamp>);
 
+/// How well a title fits a question, as [`Catalogue::search`] has it: less is better, and of like ones the newer comes first.
+/// `None`: it does not. For whoever puts together what several catalogues found.
+pub fn rank(question: &str, title: &str) -> Option<(usize, usize)> {
+    let (terms, words) = (words::of_question(question), words::of_title(title));
+    let fits = !terms.is_empty() && terms.iter().all(|term| term.fits(&words));
+    fits.then(|| (terms.iter().filter(|term| !words.contains(&term.text)).count(), words.len()))
+}
+
 /// Titles to be ranked.
 #[derive(Debug, Default)]
 struct Candidates {

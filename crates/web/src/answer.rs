@@ -1,5 +1,6 @@
 //! Answers that are not a page: redirects, JSON, and what went wrong, said so that the reader knows what to do.
 
+use crate::archive::Away;
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, LOCATION};
@@ -17,6 +18,10 @@ pub(crate) enum Trouble {
     Busy,
     /// Others in the ring were asked, and it came to nothing; it may go better the next time.
     Unanswered(String),
+    /// What was asked for lies on other machines, and could not be had from them.
+    Away(Away),
+    /// It takes longer than may be waited here. Whoever asks so asks again where it may: no reader is ever told.
+    NotHere,
     Store(herodotus_store::Error),
     /// Our mistake.
     Ours(String),
@@ -24,8 +29,23 @@ pub(crate) enum Trouble {
 
 impl From<herodotus_store::Error> for Trouble {
     fn from(error: herodotus_store::Error) -> Self {
+        // What a large body could not be read for may lie beyond this store.
+        if let herodotus_store::Error::Disk { source, .. } = &error
+            && let Some(away) = away_in(source)
+        {
+            return Self::Away(away);
+        }
         Self::Store(error)
     }
+}
+
+/// Whether it was other machines that could not give what was read.
+pub(crate) fn away_in(error: &std::io::Error) -> Option<Away> {
+    let inner = error.get_ref()?;
+    if let Some(herodotus_store::Error::Disk { source, .. }) = inner.downcast_ref() {
+        return away_in(source);
+    }
+    inner.downcast_ref().copied()
 }
 
 impl Trouble {
@@ -34,7 +54,10 @@ impl Trouble {
             Self::Asked(_) => StatusCode::BAD_REQUEST,
             Self::NotFound(_) => StatusCode::NOT_FOUND,
             Self::Forbidden(_) => StatusCode::FORBIDDEN,
-            Self::Busy | Self::Unanswered(_) => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Busy | Self::Unanswered(_) | Self::Away(Away::Silent { .. }) | Self::NotHere => {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
+            Self::Away(Away::False { .. }) => StatusCode::BAD_GATEWAY,
             Self::Store(_) | Self::Ours(_) => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }
@@ -42,9 +65,23 @@ impl Trouble {
     pub(crate) fn sentence(&self) -> String {
         match self {
             Self::Asked(text) | Self::NotFound(text) | Self::Forbidden(text) | Self::Unanswered(text) => text.clone(),
+            Self::Away(away) => away.to_string(),
+            Self::NotHere => "this lies on other machines, which were not asked: try again".to_owned(),
             Self::Busy => "too many requests at once: try again in a moment".to_owned(),
             Self::Store(error) => format!("the archive could not be read: {error}"),
             Self::Ours(error) => format!("something is wrong with this program: {error}"),
+        }
+    }
+}
+
+impl Trouble {
+    /// When it is worth another try.
+    pub(crate) fn retry_after(&self) -> Option<HeaderValue> {
+        match self {
+            Self::Busy | Self::NotHere => Some(HeaderValue::from_static("2")),
+            // A machine that is gone is found dead, and another asked, within some seconds.
+            Self::Away(Away::Silent { .. }) => Some(HeaderValue::from_static("10")),
+            _ => None,
         }
     }
 }
@@ -55,9 +92,7 @@ impl IntoResponse for Trouble {
         let body = serde_json::json!({ "error": self.sentence() });
         let mut response = json(&body);
         *response.status_mut() = self.status();
-        if matches!(self, Self::Busy) {
-            response.headers_mut().insert(http::header::RETRY_AFTER, HeaderValue::from_static("2"));
-        }
+        response.headers_mut().extend(self.retry_after().map(|after| (http::header::RETRY_AFTER, after)));
         response
     }
 }

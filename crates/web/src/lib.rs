@@ -10,6 +10,7 @@
 
 mod answer;
 mod api;
+pub mod archive;
 mod cdx;
 mod crawls;
 mod guard;
@@ -30,6 +31,7 @@ mod views;
 mod warc;
 mod wayback;
 
+pub use archive::Elsewhere;
 pub use crawls::{CrawlAsk, CrawlEvent, CrawlHost, CrawlState, CrawlView, Crawls, Refused, Scope};
 pub use origin::Hosts;
 pub use peers::Peers;

@@ -24,6 +24,14 @@ pub const REQUEST_BODY_TIME: Duration = Duration::from_secs(20);
 /// Threads that read the archive. Most reads are warm and short; a cold disk is served well by this many at once.
 pub const READERS_MAX: usize = 32;
 
+/// Threads that may be waiting for other machines of a ring, beside those that read: a page with fifty pictures from six machines
+/// asks for all at once, and whoever waits for the network must not keep others from the disk. A thread that waits costs
+/// some kilobytes.
+pub const TRAVELLERS_MAX: usize = 192;
+
+/// Pieces of large bodies that are being fetched from other machines at once.
+pub const FETCHED_PIECES_MAX: usize = 64;
+
 /// Requests remembered as read lately. About as many entities of usual size as the store keeps.
 pub const WARM_MAX: usize = 2048;
 
@@ -43,6 +51,9 @@ pub const LOOKUP_TIME: Duration = Duration::from_secs(30);
 /// Machines that `/metrics` tells apart, those with the most traffic first. Each is nine lines, and Prometheus keeps every name
 /// it ever saw.
 pub const METRICS_PEERS_MAX: usize = 64;
+
+/// Numbers of copies that `/metrics` tells apart: no ring keeps more.
+pub const METRICS_COPIES_MAX: u16 = 64;
 
 /// Nodes of this machine that `/metrics` tells apart: more than anybody has reason to run.
 pub const METRICS_NODES_MAX: usize = 64;

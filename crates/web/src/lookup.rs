@@ -5,6 +5,7 @@
 //! picture is often seconds younger than the page.
 
 use crate::answer::Trouble;
+use crate::archive::Entries;
 use crate::limits::VERSIONS_TRIED_MAX;
 use crate::site::Site;
 use herodotus_base::Timestamp;
@@ -22,11 +23,11 @@ pub(crate) enum Want {
 pub(crate) fn choose(site: &Site, url: &str, at: Timestamp, want: Want) -> Result<Option<Entry>, Trouble> {
     let key = key_of(url);
     let asked = WebUrl::parse(url).ok();
-    let before = first_fit(site, asked.as_ref(), site.store().versions_until(&key, at))?;
+    let before = first_fit(site, asked.as_ref(), site.archive().versions_until(&key, at))?;
     if want == Want::Page && before.fit.is_some() {
         return Ok(before.fit);
     }
-    let after = first_fit(site, asked.as_ref(), site.store().versions_after(&key, at))?;
+    let after = first_fit(site, asked.as_ref(), site.archive().versions_after(&key, at))?;
     Ok(match (before.fit, after.fit) {
         (Some(before), Some(after)) => {
             let (past, future) = (at.millis() - before.id.time.millis(), after.id.time.millis() - at.millis());
@@ -47,11 +48,7 @@ struct Walked {
 
 /// The first that is a capture and does not lead back to where we came from: `http://a/` that sends to `https://a/`, or `/a`
 /// to `/a/`, have one key, and would send the reader round in circles.
-fn first_fit(
-    site: &Site,
-    asked: Option<&WebUrl>,
-    versions: impl Iterator<Item = herodotus_store::Result<Entry>>,
-) -> Result<Walked, Trouble> {
+fn first_fit(site: &Site, asked: Option<&WebUrl>, versions: Entries<'_>) -> Result<Walked, Trouble> {
     let mut walked = Walked::default();
     for entry in versions.take(VERSIONS_TRIED_MAX) {
         let entry = entry?;
@@ -71,7 +68,7 @@ fn first_fit(
 
 /// Where a captured redirect leads.
 fn redirect_target(site: &Site, entry: &Entry) -> Result<Option<WebUrl>, Trouble> {
-    let Some(entity) = site.store().entity(&entry.id)? else { return Ok(None) };
+    let Some(entity) = site.archive().entity(&entry.id)? else { return Ok(None) };
     let location = ResponseHead::parse(&entity.head).and_then(|h| h.header("location").map(|v| v.into_owned()));
     let base = WebUrl::parse(&entry.url).ok();
     Ok(location.zip(base).and_then(|(location, base)| base.join(&location).ok()))
@@ -80,7 +77,7 @@ fn redirect_target(site: &Site, entry: &Entry) -> Result<Option<WebUrl>, Trouble
 /// A capture as its reader sees it.
 pub(crate) fn entity(site: &Site, entry: &Entry) -> Result<Arc<Entity>, Trouble> {
     let gone = || Trouble::NotFound(format!("{} of {} is no longer here", entry.url, entry.id.time));
-    site.store().entity(&entry.id)?.ok_or_else(gone)
+    site.archive().entity(&entry.id)?.ok_or_else(gone)
 }
 
 /// Its bytes, where it is small enough to be held and its codings could be taken off.

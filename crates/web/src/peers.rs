@@ -15,6 +15,10 @@ pub trait Peers: Send + Sync + Debug {
     fn lookup(&self, url: &str) -> Pin<Box<dyn Future<Output = Result<LookupView, Refused>> + Send>>;
     /// Changes whenever something is news: a page that watches waits for it.
     fn changed(&self) -> tokio::sync::watch::Receiver<u64>;
+    /// How well everything is kept, and by whom, from memory. `None`: nobody looks after that here.
+    fn health(&self) -> Option<HealthView> {
+        None
+    }
 }
 
 /// The ring as one machine sees it.
@@ -146,6 +150,88 @@ pub struct StopView {
     pub told_by: Option<String>,
     /// Nothing: it did not answer.
     pub round_trip_ms: Option<f64>,
+}
+
+/// How well everything in the ring is kept.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct HealthView {
+    /// When it was last counted (RFC 3339).
+    pub time: String,
+    /// Copies that every object is to have: as the ring's terms say, or as many as there are machines.
+    pub copies: u16,
+    /// How many objects have how many copies.
+    pub objects: Vec<CopiesView>,
+    /// What is being copied again, the most urgent first; perhaps only the first of many.
+    pub repairs: Vec<RepairView>,
+    /// Objects and bytes that are still to be copied, in all.
+    pub repair_objects: u64,
+    pub repair_bytes: u64,
+    /// When all of it will be done, as it goes now. `None`: nothing is to be done, or it cannot be told.
+    pub repair_done_s: Option<f64>,
+    /// Every machine that is known.
+    pub machines: Vec<MachineView>,
+    /// Machines that were asked, and those of them that did not answer, so that the numbers lack theirs.
+    pub machines_asked: usize,
+    pub machines_silent: usize,
+}
+
+/// How many objects have so many copies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct CopiesView {
+    pub copies: u16,
+    pub objects: u64,
+}
+
+/// Something that is being copied again.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct RepairView {
+    /// One sentence for people: what, and why.
+    pub what: String,
+    /// The machine that is being filled, by its key.
+    pub machine: String,
+    pub objects_left: u64,
+    pub bytes_left: u64,
+    pub bytes_per_s: f64,
+    /// As it goes now. `None`: it stands still.
+    pub done_s: Option<f64>,
+}
+
+/// A machine, and what it does for the ring.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct MachineView {
+    /// Its key, hexadecimal.
+    pub machine: String,
+    /// Whose it is, as they call themselves.
+    pub name: Option<String>,
+    pub is_ours: bool,
+    /// It answers.
+    pub is_alive: bool,
+    /// Since when it is known here (RFC 3339).
+    pub since: Option<String>,
+    pub uptime_s: Option<f64>,
+    pub disk_used_bytes: Option<u64>,
+    pub disk_free_bytes: Option<u64>,
+    pub objects_held: u64,
+    pub bytes_held: u64,
+    /// To others, since it started.
+    pub bytes_served: u64,
+    /// Pages that it fetched, since it started.
+    pub pages_fetched: u64,
+    /// It carries copies, and they do not count yet.
+    pub is_on_probation: bool,
+    /// For how long still, if it stays.
+    pub probation_left_s: Option<f64>,
+    /// The last time that it had to show that it has what it should.
+    pub audit: Option<AuditView>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct AuditView {
+    /// RFC 3339.
+    pub time: String,
+    pub is_passed: bool,
+    /// One sentence for people.
+    pub what: String,
 }
 
 /// Milliseconds, as JSON and people like them.

@@ -3,7 +3,7 @@
 
 use crate::answer::Trouble;
 use crate::limits::LOOKUP_TIME;
-use crate::peers::{LookupView, Peers};
+use crate::peers::{HealthView, LookupView, Peers};
 use crate::site::Site;
 use crate::wayback::full_url;
 use herodotus_base::limits::URL_BYTES_MAX;
@@ -15,6 +15,12 @@ pub(crate) fn peers(site: &Site) -> Result<Arc<dyn Peers>, Trouble> {
     let sentence =
         "this archive belongs to no ring: `herodotus ring create` begins one, `herodotus node --join TICKET` joins one";
     site.peers().cloned().ok_or_else(|| Trouble::NotFound(sentence.to_owned()))
+}
+
+/// How well everything is kept.
+pub(crate) fn health(site: &Site) -> Result<HealthView, Trouble> {
+    let sentence = "this machine does not look after copies (yet), so that it cannot say how well they are kept";
+    peers(site)?.health().ok_or_else(|| Trouble::NotFound(sentence.to_owned()))
 }
 
 /// Who keeps a URL, written as people write it.

@@ -1,15 +1,16 @@
 //! What every request is answered from: the archive, whoever runs crawls, and how much may go on at once.
 
 use crate::answer::Trouble;
+use crate::archive::{Archive, Elsewhere, Holdings, PublicAddress};
 use crate::crawls::Crawls;
-use crate::limits::{BYTES_IN_FLIGHT_MAX, READERS_MAX, WAIT_MAX, WARM_MAX};
+use crate::limits::{BYTES_IN_FLIGHT_MAX, FETCHED_PIECES_MAX, READERS_MAX, TRAVELLERS_MAX, WAIT_MAX, WARM_MAX};
 use crate::metrics::Counts;
 use crate::origin::Hosts;
 use crate::peers::Peers;
 use crate::views::Caches;
 use data_encoding::BASE32_NOPAD;
 use herodotus_catalogue::Catalogue;
-use herodotus_store::Store;
+use herodotus_store::{Store, key_of};
 use quick_cache::sync::Cache;
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::path::{Path, PathBuf};
@@ -21,20 +22,23 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 #[derive(Clone, Debug)]
 pub struct Site {
     inner: Arc<Inner>,
+    /// Whether the network may be waited for in the thread that has it.
+    may_wait: bool,
 }
 
 #[derive(Debug)]
 struct Inner {
-    store: Store,
+    holdings: Holdings,
     data: PathBuf,
     crawls: Option<Arc<dyn Crawls>>,
     peers: OnceLock<Arc<dyn Peers>>,
-    catalogue: Arc<Catalogue>,
     hosts: Hosts,
     token: Token,
     caches: Caches,
     counts: Counts,
     readers: Arc<Semaphore>,
+    travellers: Arc<Semaphore>,
+    fetched_pieces: Arc<Semaphore>,
     in_flight: Arc<Semaphore>,
     quit: watch::Sender<bool>,
     /// Requests whose answer was read lately, so that what it takes is in memory.
@@ -52,22 +56,23 @@ impl Site {
         token: Token,
     ) -> Self {
         let inner = Inner {
-            store,
+            holdings: Holdings::new(store, catalogue),
             data: data.to_owned(),
             crawls,
             peers: OnceLock::new(),
-            catalogue,
             hosts,
             token,
             caches: Caches::default(),
             counts: Counts::default(),
             readers: Arc::new(Semaphore::new(READERS_MAX)),
+            travellers: Arc::new(Semaphore::new(TRAVELLERS_MAX)),
+            fetched_pieces: Arc::new(Semaphore::new(FETCHED_PIECES_MAX)),
             in_flight: Arc::new(Semaphore::new(BYTES_IN_FLIGHT_MAX)),
             quit: watch::Sender::new(false),
             warm: Cache::new(WARM_MAX),
             hasher: RandomState::new(),
         };
-        Self { inner: Arc::new(inner) }
+        Self { inner: Arc::new(inner), may_wait: true }
     }
 
     /// The same site in a ring. All clones see it; a site is in one ring, so that of several the first counts.
@@ -77,8 +82,22 @@ impl Site {
         self
     }
 
-    pub(crate) fn store(&self) -> &Store {
-        &self.inner.store
+    /// The same site, answering from all machines of a ring. With `redirects`, whoever asks for a URL that another machine
+    /// holds is sent there. All clones see it; of several, the first counts.
+    #[must_use]
+    pub fn with_elsewhere(self, elsewhere: Arc<dyn Elsewhere>, redirects: bool) -> Self {
+        self.inner.holdings.join(elsewhere, redirects);
+        self
+    }
+
+    /// What every page is made of: this machine's store, or that of a whole ring.
+    pub(crate) fn archive(&self) -> Archive<'_> {
+        self.inner.holdings.archive(self.may_wait)
+    }
+
+    /// The same site, for a thread that may not wait.
+    fn nearby(&self) -> Self {
+        Self { inner: self.inner.clone(), may_wait: false }
     }
 
     /// The directory of the archive.
@@ -98,11 +117,6 @@ impl Site {
     /// Requests that were answered.
     pub(crate) fn counts(&self) -> &Counts {
         &self.inner.counts
-    }
-
-    /// Titles, which may be a little behind the archive.
-    pub(crate) fn catalogue(&self) -> &Catalogue {
-        &self.inner.catalogue
     }
 
     /// What was worked out for a view and will be asked for again.
@@ -127,13 +141,23 @@ impl Site {
         self.inner.quit.subscribe()
     }
 
-    /// Runs what reads the disk in a thread that may block, at most [`READERS_MAX`] at once.
+    /// Runs what reads the archive in a thread that may block: at most [`READERS_MAX`] at once, and in a ring, where it may have to
+    /// wait for others, at most [`TRAVELLERS_MAX`].
     pub(crate) async fn blocking<T: Send + 'static>(
         &self,
         read: impl FnOnce(&Self) -> Result<T, Trouble> + Send + 'static,
     ) -> Result<T, Trouble> {
-        let readers = self.inner.readers.clone();
-        let permit = tokio::time::timeout(WAIT_MAX, readers.acquire_owned()).await;
+        let threads = if self.inner.holdings.is_alone() { &self.inner.readers } else { &self.inner.travellers };
+        let site = Self { inner: self.inner.clone(), may_wait: true };
+        site.in_thread(threads, read).await
+    }
+
+    async fn in_thread<T: Send + 'static>(
+        &self,
+        threads: &Arc<Semaphore>,
+        read: impl FnOnce(&Self) -> Result<T, Trouble> + Send + 'static,
+    ) -> Result<T, Trouble> {
+        let permit = tokio::time::timeout(WAIT_MAX, threads.clone().acquire_owned()).await;
         let Ok(Ok(permit)) = permit else { return Err(Trouble::Busy) };
         let site = self.clone();
         let done = tokio::task::spawn_blocking(move || {
@@ -146,21 +170,62 @@ impl Site {
 
     /// Runs what reads the disk: here and now if the same was read lately, since then it is in memory and the way to another
     /// thread and back would cost more than it does; else as [`Site::blocking`] does. `is_small`: worth remembering so.
+    /// In a ring, what is on this disk is read by those who read it, and only what is not sends a traveller.
     pub(crate) async fn reading<T: Send + 'static>(
         &self,
+        url: &str,
         what: impl Hash,
-        read: impl FnOnce(&Self) -> Result<T, Trouble> + Send + 'static,
+        read: impl Fn(&Self) -> Result<T, Trouble> + Send + 'static,
         is_small: impl FnOnce(&T) -> bool,
     ) -> Result<T, Trouble> {
         let name = self.inner.hasher.hash_one(what);
+        let is_alone = self.inner.holdings.is_alone();
         if self.inner.warm.get(&name).is_some() {
-            return read(self);
+            let answer = if is_alone { read(self) } else { read(&self.nearby()) };
+            match answer {
+                Err(Trouble::NotHere) => {}
+                answer => return answer,
+            }
         }
-        let answer = self.blocking(read).await?;
+        let answer = if !is_alone && self.archive().is_here(&key_of(url)) {
+            let nearby = self.nearby();
+            let found = nearby.in_thread(&self.inner.readers, move |site| match read(site) {
+                // A redirect or a revisit that leads beyond what is here.
+                Err(Trouble::NotHere) => Ok(Err(read)),
+                answer => answer.map(Ok),
+            });
+            match found.await? {
+                Ok(answer) => answer,
+                Err(read) => self.blocking(read).await?,
+            }
+        } else {
+            self.blocking(read).await?
+        };
         if is_small(&answer) {
             self.inner.warm.insert(name, ());
         }
         Ok(answer)
+    }
+
+    /// Where a reader of a URL is to be sent, if that is how it is done in this ring.
+    pub(crate) async fn redirect(&self, url: &str) -> Result<Option<PublicAddress>, Trouble> {
+        match self.archive().redirects() {
+            true => self.redirect_key(key_of(url)).await,
+            false => Ok(None),
+        }
+    }
+
+    /// The same of a key.
+    pub(crate) async fn redirect_key(&self, key: String) -> Result<Option<PublicAddress>, Trouble> {
+        if !self.archive().redirects() || self.archive().is_here(&key) {
+            return Ok(None);
+        }
+        self.blocking(move |site| Ok(site.archive().address_of(&key))).await
+    }
+
+    /// Leave to fetch a piece of a large body from another machine.
+    pub(crate) fn fetched_pieces(&self) -> &Arc<Semaphore> {
+        &self.inner.fetched_pieces
     }
 
     /// The same as [`Site::hold`] if it is to be had at once.

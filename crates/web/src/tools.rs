@@ -4,6 +4,8 @@
 //! These answers are the same on both listeners. They hold words that archived sites chose (URLs, media types), so that
 //! every one of them is sandboxed and never sniffed, and no other site may read them.
 
+use crate::answer::{self, Trouble};
+use crate::archive::PublicAddress;
 use crate::guard::misdirected;
 use crate::origin::UiSeat;
 use crate::site::Site;
@@ -22,6 +24,8 @@ use tokio::sync::OwnedSemaphorePermit;
 pub(crate) struct Asked {
     /// Path and query as they came: an archived URL in a path has a query of its own.
     pub(crate) target: String,
+    /// Whether the pages' listener was asked.
+    is_pages: bool,
     /// Origin under which programs find mementos: `http://localhost:8481`.
     pub(crate) base: String,
     pub(crate) head: HeaderMap,
@@ -31,6 +35,25 @@ impl Asked {
     /// What follows a prefix of the target.
     pub(crate) fn after(&self, prefix: &str) -> &str {
         self.target.strip_prefix(prefix).unwrap_or_default()
+    }
+
+    /// The answer that sends whoever asks for a URL to the machine that holds it, if that is how it is done in this ring.
+    pub(crate) async fn sent(&self, site: &Site, url: &str) -> Result<Option<Response>, Trouble> {
+        Ok(site.redirect(url).await?.map(|address| self.sent_to(&address)))
+    }
+
+    /// The same for a key.
+    pub(crate) async fn sent_for_key(&self, site: &Site, key: &str) -> Result<Option<Response>, Trouble> {
+        Ok(site.redirect_key(key.to_owned()).await?.map(|address| self.sent_to(&address)))
+    }
+
+    fn sent_to(&self, address: &PublicAddress) -> Response {
+        let place = match &address.replay {
+            Some(replay) if !self.is_pages => replay,
+            _ => &address.pages,
+        };
+        let place = place.trim_end_matches('/').replacen("://*.", "://", 1);
+        answer::redirect(StatusCode::FOUND, &format!("{place}{}", self.target))
     }
 
     pub(crate) fn query(&self) -> &str {
@@ -43,6 +66,7 @@ impl FromRequestParts<Site> for Asked {
     type Rejection = Response;
 
     async fn from_request_parts(parts: &mut Parts, site: &Site) -> Result<Self, Response> {
+        let is_pages = parts.extensions.get::<UiSeat>().is_some();
         let base = match parts.extensions.get::<UiSeat>() {
             Some(seat) => seat.bare_replay_origin(),
             None => {
@@ -52,7 +76,7 @@ impl FromRequestParts<Site> for Asked {
             }
         };
         let target = parts.uri.path_and_query().map_or("/", |target| target.as_str()).to_owned();
-        Ok(Self { target, base, head: parts.headers.clone() })
+        Ok(Self { target, is_pages, base, head: parts.headers.clone() })
     }
 }
 

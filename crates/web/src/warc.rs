@@ -71,9 +71,16 @@ async fn serve(State(site): State<Site>, asked: Asked) -> Response {
     let Some(ask) = Ask::parse(asked.after("/warc/")) else {
         return Trouble::Asked("write /warc/<14 digits>/<url>".to_owned()).into_response();
     };
-    give(&site, &asked.base, ask).await.unwrap_or_else(IntoResponse::into_response)
+    let answered = async {
+        match asked.sent(&site, &ask.url).await? {
+            Some(sent) => Ok(sent),
+            None => give(&site, &asked.base, ask).await,
+        }
+    };
+    answered.await.unwrap_or_else(IntoResponse::into_response)
 }
 
+#[expect(clippy::large_enum_variant, reason = "one for each request, for a moment")]
 enum Found {
     Records(Entry, WarcRecords),
     /// There is none of that very moment, but this.
@@ -122,7 +129,7 @@ fn find(site: &Site, ask: &Ask) -> Result<Found, Trouble> {
         out
     };
     let mut named = None;
-    for entry in site.store().versions_until(&key, ask.time) {
+    for entry in site.archive().versions_until(&key, ask.time) {
         let entry = entry?;
         if !ask.names(&entry) {
             break;
@@ -141,7 +148,7 @@ fn find(site: &Site, ask: &Ask) -> Result<Found, Trouble> {
         put_url(&mut path, &other.url, b"#");
         return Ok(Found::Other(path));
     };
-    let records = WarcRecords::of(site.store(), &entry.id, ask.with_request)?.ok_or_else(unknown)?;
+    let records = site.archive().records(&entry.id, ask.with_request)?.ok_or_else(unknown)?;
     Ok(Found::Records(entry, records))
 }
 

@@ -3,7 +3,8 @@
 use herodotus_base::{Sha256, Timestamp};
 use herodotus_web::Refused;
 use herodotus_web::peers::{
-    ContactView, LookupView, NodeView, PeerView, Peers, RingCounters, RingEvent, RingView, StopView,
+    AuditView, ContactView, CopiesView, HealthView, LookupView, MachineView, NodeView, PeerView, Peers, RepairView,
+    RingCounters, RingEvent, RingView, StopView,
 };
 use std::future::Future;
 use std::pin::Pin;
@@ -239,5 +240,56 @@ impl Peers for PretendedRing {
 
     fn changed(&self) -> watch::Receiver<u64> {
         self.changed.subscribe()
+    }
+
+    fn health(&self) -> Option<HealthView> {
+        let names = ["City Library", "University Press", "Museum of the Coast", "A. Reader"];
+        let left = 40_u64.saturating_sub(self.began.elapsed().as_secs() % 41);
+        let audit = |n: u64| AuditView {
+            time: Timestamp::from_millis_clamped(self.start_ms - 60_000 * n as i64).rfc3339(),
+            is_passed: n != 5,
+            what: if n == 5 { "3 of 64 objects were not there." } else { "64 objects were there." }.to_owned(),
+        };
+        let machine = |(n, node): (usize, &ContactView)| {
+            let n = n as u64;
+            MachineView {
+                machine: node.machine.clone(),
+                name: names.get(n as usize % 6).map(|name| (*name).to_owned()),
+                is_ours: n == 0,
+                is_alive: n != 9,
+                since: Some(Timestamp::from_millis_clamped(self.start_ms - 86_400_000 * (n as i64 + 3)).rfc3339()),
+                uptime_s: Some(86_400.0 * (n as f64 + 0.5)),
+                disk_used_bytes: Some(40_000_000_000 + n * 3_000_000_000),
+                disk_free_bytes: Some(960_000_000_000 - n * 70_000_000_000 % 900_000_000_000),
+                objects_held: 410_000 + n * 1_703,
+                bytes_held: 31_000_000_000 + n * 977_000_000,
+                bytes_served: 640_000_000 * (n + 1),
+                pages_fetched: 12_000 * n,
+                is_on_probation: n == 7,
+                probation_left_s: (n == 7).then_some(5400.0),
+                audit: (n != 7).then(|| audit(n)),
+            }
+        };
+        let repair = RepairView {
+            what: "A machine has been gone for 15 minutes: its copies are made again.".to_owned(),
+            machine: self.nodes.get(3).map(|node| node.machine.clone()).unwrap_or_default(),
+            objects_left: left * 30,
+            bytes_left: left * 2_000_000,
+            bytes_per_s: 2_000_000.0,
+            done_s: Some(left as f64),
+        };
+        let copies = |(copies, objects)| CopiesView { copies, objects };
+        Some(HealthView {
+            time: Timestamp::now().rfc3339(),
+            copies: COPIES as u16,
+            objects: [(6, 1_640_000 - left * 30), (5, left * 28), (4, left * 2)].map(copies).to_vec(),
+            repairs: if left > 0 { vec![repair] } else { Vec::new() },
+            repair_objects: left * 30,
+            repair_bytes: left * 2_000_000,
+            repair_done_s: (left > 0).then_some(left as f64),
+            machines: self.nodes.iter().take(24).enumerate().map(machine).collect(),
+            machines_asked: self.nodes.len().min(24),
+            machines_silent: 1,
+        })
     }
 }

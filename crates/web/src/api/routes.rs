@@ -3,18 +3,19 @@
 use super::ask::{self, Asked, DifferenceAsk, HostAsk, Named, RingAsk, SearchAsk, VersionAsk, VersionsAsk};
 use super::events;
 use crate::answer::{self, Trouble};
+use crate::archive::Silence;
 use crate::crawls::{CrawlAsk, CrawlView, Crawls};
 use crate::limits::REQUEST_BODY_BYTES_MAX;
 use crate::ring;
 use crate::site::Site;
-use crate::views;
+use crate::{ui, views};
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, any, get, post};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION, X_CONTENT_TYPE_OPTIONS};
-use http::{Method, StatusCode};
+use http::{Method, StatusCode, Uri};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,7 +26,7 @@ const OPENAPI: &str = include_str!("openapi.json");
 type Answer = Result<Response, Trouble>;
 
 /// Every route: its name in the list of links, its path below [`ROOT`], and what answers it.
-fn routes() -> [(&'static str, &'static str, MethodRouter<Site>); 16] {
+fn routes() -> [(&'static str, &'static str, MethodRouter<Site>); 17] {
     [
         ("self", "", get(links)),
         ("openapi", "openapi.json", get(openapi)),
@@ -42,6 +43,7 @@ fn routes() -> [(&'static str, &'static str, MethodRouter<Site>); 16] {
         ("events", "events", get(watch)),
         ("ring", "ring", get(ring_view)),
         ("ring_lookup", "ring/lookup", get(ring_lookup)),
+        ("ring_health", "ring/health", get(ring_health)),
         ("ring_events", "ring/events", get(ring_watch)),
     ]
 }
@@ -111,9 +113,11 @@ async fn recent(State(site): State<Site>) -> Answer {
     #[derive(Serialize)]
     struct RecentList {
         recent: Vec<views::Recent>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        silent: Option<Silence>,
     }
-    let recent = site.blocking(views::recent).await?;
-    Ok(answer(Keep::Not, &RecentList { recent }))
+    let (recent, silent) = site.blocking(views::recent).await?;
+    Ok(answer(Keep::Not, &RecentList { recent, silent }))
 }
 
 async fn search(State(site): State<Site>, Asked(asked): Asked<SearchAsk>) -> Answer {
@@ -121,20 +125,34 @@ async fn search(State(site): State<Site>, Asked(asked): Asked<SearchAsk>) -> Ans
     Ok(answer(Keep::Not, &found))
 }
 
-async fn versions(State(site): State<Site>, Asked(asked): Asked<VersionsAsk>) -> Answer {
+/// The answer that sends whoever asks for a URL to the machine that holds it, if that is how it is done in this ring.
+async fn sent(site: &Site, url: &str, uri: &Uri) -> Result<Option<Response>, Trouble> {
+    ui::sent(site, url, uri.path_and_query().map_or("/", |target| target.as_str())).await
+}
+
+async fn versions(State(site): State<Site>, uri: Uri, Asked(asked): Asked<VersionsAsk>) -> Answer {
     let url = ask::url(&asked.url)?;
+    if let Some(sent) = sent(&site, &url, &uri).await? {
+        return Ok(sent);
+    }
     let versions = site.blocking(move |site| views::versions(site, &url, asked.year, asked.before.as_deref())).await?;
     Ok(answer(Keep::Not, &versions))
 }
 
-async fn version(State(site): State<Site>, Asked(asked): Asked<VersionAsk>) -> Answer {
+async fn version(State(site): State<Site>, uri: Uri, Asked(asked): Asked<VersionAsk>) -> Answer {
     let url = ask::url(&asked.url)?;
+    if let Some(sent) = sent(&site, &url, &uri).await? {
+        return Ok(sent);
+    }
     let facts = site.blocking(move |site| views::facts(site, &url, asked.at.as_deref())).await?;
     Ok(answer(Keep::AMinute, &facts))
 }
 
-async fn difference(State(site): State<Site>, Asked(asked): Asked<DifferenceAsk>) -> Answer {
+async fn difference(State(site): State<Site>, uri: Uri, Asked(asked): Asked<DifferenceAsk>) -> Answer {
     let url = ask::url(&asked.url)?;
+    if let Some(sent) = sent(&site, &url, &uri).await? {
+        return Ok(sent);
+    }
     let compare = move |site: &Site| views::difference(site, &url, asked.from.as_deref(), asked.to.as_deref());
     Ok(answer(Keep::AMinute, &site.blocking(compare).await?))
 }
@@ -223,6 +241,10 @@ async fn watch(State(site): State<Site>) -> Response {
 
 async fn ring_view(State(site): State<Site>) -> Answer {
     Ok(answer(Keep::Not, &ring::peers(&site)?.view()))
+}
+
+async fn ring_health(State(site): State<Site>) -> Answer {
+    Ok(answer(Keep::Not, &ring::health(&site)?))
 }
 
 async fn ring_lookup(State(site): State<Site>, Asked(asked): Asked<RingAsk>) -> Answer {

@@ -6,10 +6,11 @@ use super::field::{Line, Original};
 use super::query::{Order, Page, Paging, Query, resume_key_of};
 use super::walk::Walk;
 use crate::answer::Trouble;
+use crate::archive::Archive;
 use crate::limits::{
     CDX_BLOCK_LINES, CDX_ORIGINALS_MAX, CDX_PIECE_BYTES, CDX_PIECE_ENTRIES, CDX_SORTED_BYTES_MAX, CDX_SORTED_MAX,
 };
-use herodotus_store::{Entry, EntryKey, Kind, Store};
+use herodotus_store::{Entry, EntryKey, Kind};
 use std::collections::{HashMap, VecDeque};
 use std::fmt::Write;
 use std::sync::Arc;
@@ -89,18 +90,18 @@ impl Lines {
     }
 
     /// Appends the next piece to `out`; it may be empty although more follows.
-    pub(crate) fn piece(&mut self, store: &Store, out: &mut String) -> Result<(), Trouble> {
+    pub(crate) fn piece(&mut self, archive: Archive<'_>, out: &mut String) -> Result<(), Trouble> {
         let query = self.query.clone();
         let end = out.len() + CDX_PIECE_BYTES;
         let mut entries_left = CDX_PIECE_ENTRIES;
         loop {
             if self.stage == Stage::Begin {
-                self.begin(store, &query)?;
+                self.begin(archive, &query)?;
             }
             if !matches!(self.stage, Stage::Originals | Stage::Walk) {
                 break;
             }
-            let Some(entries) = self.walk.entries(store, &query) else {
+            let Some(entries) = self.walk.entries(archive, &query) else {
                 self.end_of_walk(out)?;
                 continue;
             };
@@ -125,10 +126,10 @@ impl Lines {
         Ok(())
     }
 
-    fn begin(&mut self, store: &Store, query: &Query) -> Result<(), Trouble> {
+    fn begin(&mut self, archive: Archive<'_>, query: &Query) -> Result<(), Trouble> {
         self.stage = Stage::Walk;
         if let Some(id) = &query.resume_after
-            && let Some(entry) = store.entry(id)?
+            && let Some(entry) = archive.entry(id)?
         {
             let stamp = entry.id.time.digits14();
             let original = original_of(&self.originals, query, &entry);
@@ -139,17 +140,17 @@ impl Lines {
             && query.paging == Paging::None
             && query.resume_after.is_none()
         {
-            self.nearest(store, query, key)?;
+            self.nearest(archive, query, key)?;
             self.stage = Stage::Sorted;
         }
         Ok(())
     }
 
     /// The versions nearest to a moment, without looking at those farther away.
-    fn nearest(&mut self, store: &Store, query: &Query, key: &str) -> Result<(), Trouble> {
+    fn nearest(&mut self, archive: Archive<'_>, query: &Query, key: &str) -> Result<(), Trouble> {
         let Order::Closest(moment) = query.order else { return Ok(()) };
         let wanted = usize::try_from(self.wanted()).unwrap_or(usize::MAX);
-        for scan in [store.versions_until(key, moment), store.versions_after(key, moment)] {
+        for scan in [archive.versions_until(key, moment), archive.versions_after(key, moment)] {
             let (mut count, mut last_second) = (0, None);
             for entry in scan {
                 let entry = entry?;

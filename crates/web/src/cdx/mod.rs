@@ -33,7 +33,17 @@ pub(crate) fn router() -> Router<Site> {
 
 async fn serve(State(site): State<Site>, asked: Asked) -> Response {
     match Query::parse(asked.query()) {
-        Ok(query) => answer(&site, query).await.unwrap_or_else(refuse),
+        Ok(query) => {
+            let answered = async {
+                if let Some(key) = &query.exact
+                    && let Some(sent) = asked.sent_for_key(&site, key).await?
+                {
+                    return Ok(sent);
+                }
+                answer(&site, query).await
+            };
+            answered.await.unwrap_or_else(refuse)
+        }
         Err(sentence) => refuse(Trouble::Asked(sentence)),
     }
 }
@@ -70,8 +80,6 @@ fn respond(site: &Site, lines: Lines, piece: String) -> Response {
 fn refuse(trouble: Trouble) -> Response {
     let body = serde_json::json!({ "message": trouble.sentence() }).to_string();
     let mut response = tools::answer(trouble.status(), "application/json; charset=utf-8", body);
-    if matches!(trouble, Trouble::Busy) {
-        response.headers_mut().insert(http::header::RETRY_AFTER, http::HeaderValue::from_static("2"));
-    }
+    response.headers_mut().extend(trouble.retry_after().map(|after| (http::header::RETRY_AFTER, after)));
     response
 }

@@ -28,7 +28,7 @@ enum State {
 pub(super) async fn next(site: &Site, mut lines: Lines) -> Result<(Lines, String), Trouble> {
     site.blocking(move |site| {
         let mut piece = String::with_capacity(16 * 1024);
-        lines.piece(site.store(), &mut piece)?;
+        lines.piece(site.archive(), &mut piece)?;
         Ok((lines, piece))
     })
     .await

@@ -2,8 +2,10 @@
 //! holds neither a thread nor a snapshot of the index.
 
 use super::query::{Order, Query};
+use crate::answer::Trouble;
+use crate::archive::Archive;
 use herodotus_base::Timestamp;
-use herodotus_store::{Entry, EntryKey, Result, Store};
+use herodotus_store::{Entry, EntryKey};
 
 /// Where a walk stands.
 #[derive(Debug)]
@@ -17,7 +19,8 @@ pub(crate) struct Walk {
     after: Option<EntryKey>,
 }
 
-type Entries<'a> = Box<dyn Iterator<Item = Result<Entry>> + 'a>;
+type Found = Result<Entry, Trouble>;
+type Entries<'a> = Box<dyn Iterator<Item = Found> + 'a>;
 
 impl Walk {
     pub(crate) fn new(query: &Query) -> Self {
@@ -58,31 +61,31 @@ impl Walk {
     }
 
     /// The entries from here on in the range where the walk stands; `None`: it is at its end.
-    pub(crate) fn entries<'a>(&self, store: &'a Store, query: &Query) -> Option<Entries<'a>> {
+    pub(crate) fn entries<'a>(&self, archive: Archive<'a>, query: &Query) -> Option<Entries<'a>> {
         let (from, to) = range(query, self.range, self.is_backwards)?;
         let exact = query.exact.as_ref().filter(|_| self.minds_time);
         Some(match (&self.after, self.is_backwards) {
             (None, false) => match (exact, start_of(query.from.as_deref())) {
-                (Some(key), Some(time)) => Box::new(versions_from(store, key, time)),
-                _ => Box::new(store.scan(from, to, false)),
+                (Some(key), Some(time)) => Box::new(versions_from(archive, key, time)),
+                _ => Box::new(archive.scan(from, to, false)),
             },
             (None, true) => match (exact, end_of(query.to.as_deref())) {
-                (Some(key), Some(time)) => Box::new(store.versions_until(key, time)),
-                _ => Box::new(store.scan(from, to, true)),
+                (Some(key), Some(time)) => Box::new(archive.versions_until(key, time)),
+                _ => Box::new(archive.scan(from, to, true)),
             },
             (Some(id), false) => {
                 let (seen, rest) = (id.clone(), format!("{}\u{1}", id.key));
-                let versions = versions_from(store, &id.key, id.time).skip_while(is_at(move |id| *id <= seen));
+                let versions = versions_from(archive, &id.key, id.time).skip_while(is_at(move |id| *id <= seen));
                 match rest < *to {
-                    true => Box::new(versions.chain(store.scan(&rest, to, false))),
+                    true => Box::new(versions.chain(archive.scan(&rest, to, false))),
                     false => Box::new(versions),
                 }
             }
             (Some(id), true) => {
                 let (seen, rest) = (id.clone(), format!("{}\0", id.key));
-                let versions = store.versions_until(&id.key, id.time).skip_while(is_at(move |id| *id >= seen));
+                let versions = archive.versions_until(&id.key, id.time).skip_while(is_at(move |id| *id >= seen));
                 match *from < rest {
-                    true => Box::new(versions.chain(store.scan(from, &rest, true))),
+                    true => Box::new(versions.chain(archive.scan(from, &rest, true))),
                     false => Box::new(versions),
                 }
             }
@@ -104,15 +107,15 @@ fn range(query: &Query, nth: usize, is_backwards: bool) -> Option<&(String, Stri
     if is_backwards { query.ranges.iter().rev().nth(nth) } else { query.ranges.get(nth) }
 }
 
-fn is_at(test: impl Fn(&EntryKey) -> bool) -> impl Fn(&Result<Entry>) -> bool {
+fn is_at(test: impl Fn(&EntryKey) -> bool) -> impl Fn(&Found) -> bool {
     move |entry| entry.as_ref().is_ok_and(|entry| test(&entry.id))
 }
 
 /// Versions of a key at a time and after it.
-fn versions_from<'a>(store: &'a Store, key: &str, time: Timestamp) -> impl Iterator<Item = Result<Entry>> + use<'a> {
+fn versions_from<'a>(archive: Archive<'a>, key: &str, time: Timestamp) -> crate::archive::Entries<'a> {
     match Timestamp::from_millis(time.millis() - 1) {
-        Some(before) => store.versions_after(key, before),
-        None => store.versions(key, false),
+        Some(before) => archive.versions_after(key, before),
+        None => archive.versions(key, false),
     }
 }
 

@@ -1,9 +1,10 @@
 //! Links between an original and its mementos, and the dates that go with them (RFC 7089, RFC 8288).
 
 use crate::answer::Trouble;
+use crate::archive::Archive;
 use crate::tools::put_url;
 use herodotus_base::Timestamp;
-use herodotus_store::{Entry, EntryKey, Store};
+use herodotus_store::{Entry, EntryKey};
 use std::fmt::Write;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -68,33 +69,33 @@ pub(crate) fn put_memento(out: &mut String, at: Addresses<'_>, entry: &Entry, re
 }
 
 /// The mementos that a reader of one wants to know of: first, previous, this, next, last, each once, in order of time.
-pub(crate) fn around(store: &Store, entry: &Entry) -> Result<Vec<(Entry, String)>, Trouble> {
+pub(crate) fn around(archive: Archive<'_>, entry: &Entry) -> Result<Vec<(Entry, String)>, Trouble> {
     let EntryKey { key, time, .. } = &entry.id;
-    if store.count(key)? == 1 {
+    if archive.count(key)? == 1 {
         // As most are: then there is nothing to look for.
         return Ok(vec![(entry.clone(), "first last memento".to_owned())]);
     }
-    let capture = |found: &herodotus_store::Result<Entry>| found.as_ref().map_or(true, Entry::is_capture);
-    let first = store.versions(key, false).find(capture).transpose()?;
-    let last = store.versions(key, true).find(capture).transpose()?;
-    let other = |found: &herodotus_store::Result<Entry>, is_after: bool| {
+    let capture = |found: &Result<Entry, Trouble>| found.as_ref().map_or(true, Entry::is_capture);
+    let first = archive.versions(key, false).find(capture).transpose()?;
+    let last = archive.versions(key, true).find(capture).transpose()?;
+    let other = |found: &Result<Entry, Trouble>, is_after: bool| {
         found.as_ref().map_or(true, |e| e.is_capture() && e.id != entry.id && (e.id > entry.id) == is_after)
     };
     let is_first = first.as_ref().is_some_and(|e| e.id == entry.id);
     let is_last = last.as_ref().is_some_and(|e| e.id == entry.id);
     let prev = match is_first {
         true => None,
-        false => store.versions_until(key, *time).find(|e| other(e, false)).transpose()?,
+        false => archive.versions_until(key, *time).find(|e| other(e, false)).transpose()?,
     };
     let next = match is_last {
         true => None,
         false => {
             // Those of the same millisecond that sort behind come first.
-            let same = store.versions_until(key, *time).take_while(|e| e.as_ref().is_ok_and(|e| e.id > entry.id));
+            let same = archive.versions_until(key, *time).take_while(|e| e.as_ref().is_ok_and(|e| e.id > entry.id));
             let same = same.filter(|e| other(e, true)).last().transpose()?;
             match same {
                 Some(same) => Some(same),
-                None => store.versions_after(key, *time).find(|e| other(e, true)).transpose()?,
+                None => archive.versions_after(key, *time).find(|e| other(e, true)).transpose()?,
             }
         }
     };

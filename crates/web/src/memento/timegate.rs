@@ -19,6 +19,9 @@ use std::time::UNIX_EPOCH;
 pub(super) async fn serve(State(site): State<Site>, asked: Asked) -> Response {
     let answered = async {
         let url = super::url_of(asked.after("/web/timegate/"))?;
+        if let Some(sent) = asked.sent(&site, &url).await? {
+            return Ok(sent);
+        }
         timegate(&site, &asked.base, &url, accept_datetime(&asked.head)?).await
     };
     answered.await.unwrap_or_else(IntoResponse::into_response)
@@ -88,7 +91,7 @@ pub(crate) fn links(site: &Site, base: &str, entry: &Entry, all: bool) -> Result
         put_memento(&mut out, at, entry, "memento");
         return Ok(out);
     }
-    for (memento, rel) in around(site.store(), entry)? {
+    for (memento, rel) in around(site.archive(), entry)? {
         out.push_str(", ");
         put_memento(&mut out, at, &memento, &rel);
     }

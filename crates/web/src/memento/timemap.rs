@@ -23,10 +23,18 @@ pub(super) async fn serve(
     asked: Asked,
 ) -> Response {
     let rest = asked.after("/web/timemap/").split_once('/').map_or("", |(_, rest)| rest);
-    let answered = match format.as_str() {
-        "link" => links(&site, &asked.base, rest).await,
-        "json" => lines(&site, rest, Output::Json).await,
-        "cdxj" => lines(&site, rest, Output::Cdxj).await,
+    let url = if format == "link" { split_start(rest).1 } else { rest };
+    let sent = match super::url_of(url) {
+        Ok(url) => asked.sent(&site, &url).await,
+        // What is wrong with it is said below.
+        Err(_) => Ok(None),
+    };
+    let answered = match (format.as_str(), sent) {
+        (_, Err(trouble)) => Err(trouble),
+        ("link" | "json" | "cdxj", Ok(Some(sent))) => Ok(sent),
+        ("link", _) => links(&site, &asked.base, rest).await,
+        ("json", _) => lines(&site, rest, Output::Json).await,
+        ("cdxj", _) => lines(&site, rest, Output::Cdxj).await,
         _ => Err(Trouble::NotFound(
             "TimeMaps are at /web/timemap/link/, /web/timemap/json/ and /web/timemap/cdxj/".to_owned(),
         )),
@@ -68,12 +76,12 @@ struct Page {
 }
 
 fn page(site: &Site, base: &str, start: Option<Timestamp>, url: &str) -> Result<Page, Trouble> {
-    let (store, key, at) = (site.store(), key_of(url), Addresses::below(base));
-    let last = store.newest_not_after(&key, Timestamp::MAX)?.ok_or_else(|| super::unknown(url))?;
+    let (archive, key, at) = (site.archive(), key_of(url), Addresses::below(base));
+    let last = archive.newest_not_after(&key, Timestamp::MAX)?.ok_or_else(|| super::unknown(url))?;
     let before = start.and_then(|start| Timestamp::from_millis(start.millis() - 1));
     let mut versions = match before {
-        Some(before) => store.versions_after(&key, before),
-        None => store.versions(&key, false),
+        Some(before) => archive.versions_after(&key, before),
+        None => archive.versions(&key, false),
     }
     .filter(|entry| entry.as_ref().map_or(true, Entry::is_capture));
     let (mut mementos, mut count) = (String::new(), 0);

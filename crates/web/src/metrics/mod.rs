@@ -47,13 +47,16 @@ fn write(site: &Site) -> Result<String, Trouble> {
     text.gauge("herodotus_build_info", "The program; its version is a label.")
         .put(&[("version", env!("CARGO_PKG_VERSION"))], 1.0);
     process::write(&mut text);
-    archive::totals(&mut text, &views::totals(site)?);
+    archive::totals(&mut text, &views::own_totals(site)?);
     if site.crawls().is_some() {
         archive::crawls(&mut text, &views::crawls(site)?);
     }
     site.counts().write(&mut text);
     if let Some(peers) = site.peers() {
         ring::write(&mut text, &peers.view());
+        if let Some(health) = peers.health() {
+            ring::health(&mut text, &health);
+        }
     }
     Ok(text.done())
 }

@@ -1,8 +1,9 @@
 //! The ring, as this machine sees it.
 
 use super::text::Text;
-use crate::limits::{METRICS_NODES_MAX, METRICS_PEERS_MAX};
-use crate::peers::{NodeView, PeerView, RingView};
+use crate::limits::{METRICS_COPIES_MAX, METRICS_NODES_MAX, METRICS_PEERS_MAX};
+use crate::peers::{HealthView, MachineView, NodeView, PeerView, RingView};
+use std::collections::BTreeMap;
 
 const STANDINGS: [&str; 5] = ["outside", "joining", "member", "leaving", "left"];
 
@@ -122,6 +123,70 @@ fn peers(text: &mut Text, ring: &RingView) {
     for peer in &told {
         refused.count(&[("machine", &peer.machine)], peer.refused);
     }
+}
+
+/// How well everything is kept.
+pub(super) fn health(text: &mut Text, health: &HealthView) {
+    let mut copies: BTreeMap<u16, u64> =
+        (0..=health.copies.min(METRICS_COPIES_MAX)).map(|copies| (copies, 0)).collect();
+    for view in health.objects.iter().filter(|view| view.copies <= METRICS_COPIES_MAX) {
+        let objects = copies.entry(view.copies).or_default();
+        *objects = objects.saturating_add(view.objects);
+    }
+    let mut family = text.gauge("herodotus_ring_objects", "Objects by the number of their copies.");
+    for (copies, objects) in copies {
+        family.count(&[("copies", &copies.to_string())], objects);
+    }
+    text.gauge("herodotus_ring_objects_copies_wanted", "Copies that every object is to have.")
+        .count(&[], health.copies.into());
+    text.gauge("herodotus_ring_repair_objects", "Objects that are still to be copied again.")
+        .count(&[], health.repair_objects);
+    text.gauge("herodotus_ring_repair_bytes", "Bytes of them.").count(&[], health.repair_bytes);
+    if let Some(done_s) = health.repair_done_s {
+        text.gauge("herodotus_ring_repair_seconds", "Until all of it is done, as it goes now.").put(&[], done_s);
+    }
+    text.gauge("herodotus_ring_machines", "Machines that were asked how they are, by whether they answered.")
+        .count(&[("state", "answered")], health.machines_asked.saturating_sub(health.machines_silent) as u64)
+        .count(&[("state", "silent")], health.machines_silent as u64);
+    machines(text, &health.machines);
+}
+
+/// Machines by their keys, those that hold the most first.
+fn machines(text: &mut Text, machines: &[MachineView]) {
+    let mut told: Vec<&MachineView> = machines.iter().collect();
+    told.sort_by(|a, b| b.bytes_held.cmp(&a.bytes_held).then_with(|| a.machine.cmp(&b.machine)));
+    let mut seen = std::collections::HashSet::new();
+    told.retain(|machine| seen.insert(&machine.machine));
+    told.truncate(METRICS_PEERS_MAX);
+    let mut each = |name: &str, help: &str, of: fn(&MachineView) -> Option<f64>| {
+        let mut family = match name.ends_with("_total") {
+            true => text.counter(name, help),
+            false => text.gauge(name, help),
+        };
+        for machine in &told {
+            if let Some(value) = of(machine) {
+                family.put(&[("machine", &machine.machine)], value);
+            }
+        }
+    };
+    each("herodotus_ring_machine_held_bytes", "Bytes that a machine holds.", |m| Some(m.bytes_held as f64));
+    each("herodotus_ring_machine_held_objects", "Objects that a machine holds.", |m| Some(m.objects_held as f64));
+    each("herodotus_ring_machine_served_bytes_total", "Bytes that a machine gave to others.", |m| {
+        Some(m.bytes_served as f64)
+    });
+    each("herodotus_ring_machine_disk_used_bytes", "Bytes used on a machine's disk.", |m| {
+        m.disk_used_bytes.map(|bytes| bytes as f64)
+    });
+    each("herodotus_ring_machine_disk_free_bytes", "Bytes free on a machine's disk.", |m| {
+        m.disk_free_bytes.map(|bytes| bytes as f64)
+    });
+    each("herodotus_ring_machine_up", "1 if a machine answers.", |m| Some(f64::from(u8::from(m.is_alive))));
+    each("herodotus_ring_machine_probation", "1 if a machine's copies do not count yet.", |m| {
+        Some(f64::from(u8::from(m.is_on_probation)))
+    });
+    each("herodotus_ring_machine_audit_passed", "1 if a machine passed its last audit, 0 if it failed.", |m| {
+        m.audit.as_ref().map(|audit| f64::from(u8::from(audit.is_passed)))
+    });
 }
 
 fn traffic(peer: &PeerView) -> u64 {

@@ -9,8 +9,9 @@ use http_body::{Body, Frame, SizeHint};
 use std::future::Future;
 use std::io::{self, Read};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
-use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinHandle;
 
 /// Bytes that an entity holds in memory.
@@ -49,6 +50,8 @@ impl Rewriter {
 pub(super) struct Outgoing {
     source: Source,
     rewriter: Option<Rewriter>,
+    /// Leave to read a piece, where that may take long.
+    gate: Option<Arc<Semaphore>>,
     /// Given back when the reader has it all, or is gone. None where it is too little to count.
     _hold: Option<OwnedSemaphorePermit>,
 }
@@ -77,8 +80,10 @@ impl Outgoing {
     pub(super) fn memory(bytes: Bytes, rewriter: Option<Rewriter>, hold: Option<OwnedSemaphorePermit>) -> Self {
         // The connection keeps the last pieces after this value is gone: so the bytes themselves carry the permit.
         match (rewriter, hold) {
-            (None, Some(hold)) => Self { source: Source::Memory(held(bytes, hold)), rewriter: None, _hold: None },
-            (rewriter, hold) => Self { source: Source::Memory(bytes), rewriter, _hold: hold },
+            (None, Some(hold)) => {
+                Self { source: Source::Memory(held(bytes, hold)), rewriter: None, gate: None, _hold: None }
+            }
+            (rewriter, hold) => Self { source: Source::Memory(bytes), rewriter, gate: None, _hold: hold },
         }
     }
 
@@ -89,7 +94,12 @@ impl Outgoing {
         rewriter: Option<Rewriter>,
         hold: Option<OwnedSemaphorePermit>,
     ) -> Self {
-        Self { source: Source::File(FileState::Idle(reader, len)), rewriter, _hold: hold }
+        Self { source: Source::File(FileState::Idle(reader, len)), rewriter, gate: None, _hold: hold }
+    }
+
+    /// The same, with leave asked for every piece.
+    pub(super) fn through(self, gate: Option<Arc<Semaphore>>) -> Self {
+        Self { gate, ..self }
     }
 
     /// The next piece as it is stored; `None` at the end.
@@ -108,8 +118,11 @@ impl Outgoing {
                 }
                 Source::File(FileState::Idle(_, 0)) => return Poll::Ready(Ok(None)),
                 Source::File(FileState::Idle(reader, left)) => {
-                    self.source =
-                        Source::File(FileState::Busy(tokio::task::spawn_blocking(move || read_piece(reader, left))));
+                    let work = match &self.gate {
+                        None => tokio::task::spawn_blocking(move || read_piece(reader, left)),
+                        Some(gate) => tokio::spawn(read_through(gate.clone(), reader, left)),
+                    };
+                    self.source = Source::File(FileState::Busy(work));
                 }
                 Source::File(FileState::Busy(mut work)) => {
                     let Poll::Ready(done) = Pin::new(&mut work).poll(cx) else {
@@ -127,6 +140,17 @@ impl Outgoing {
             }
         }
     }
+}
+
+/// The same when leave was given.
+async fn read_through(gate: Arc<Semaphore>, reader: Box<dyn Read + Send>, left: u64) -> Reading {
+    let permit = gate.acquire_owned().await;
+    let read = tokio::task::spawn_blocking(move || {
+        let reading = read_piece(reader, left);
+        drop(permit);
+        reading
+    });
+    read.await.unwrap_or_else(|error| (Box::new(io::empty()), 0, Err(io::Error::other(error))))
 }
 
 /// Reads up to one step, in a thread that may block.

@@ -12,13 +12,14 @@ use axum::response::Response;
 use bytes::Bytes;
 use herodotus_page::rewrite::{CssRewriter, HtmlRewriter, Setting, rewrite_refresh, rewrite_script};
 use herodotus_page::{ResponseHead, WebUrl, dechunk};
-use herodotus_store::{Body as StoredBody, Entity, EntityBody};
+use herodotus_store::{Body as StoredBody, Entity, EntityBody, LargeBody};
 use http::header::{
     ACCEPT_RANGES, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_LOCATION, CONTENT_RANGE,
     CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderValue, IF_NONE_MATCH, IF_RANGE, LINK, LOCATION, RANGE,
 };
 use http::{HeaderMap, StatusCode};
-use tokio::sync::OwnedSemaphorePermit;
+use std::sync::Arc;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Leave to hold a body that is large enough to be counted.
 type Hold = Option<OwnedSemaphorePermit>;
@@ -162,7 +163,7 @@ async fn rewritten(
             Ok(respond(status, headers, Body::new(Outgoing::memory(bytes.clone(), Some(rewriter), hold))))
         }
         EntityBody::Blob(large) if nature != Nature::Script => {
-            let large = large.clone();
+            let (large, gate) = (large.clone(), gate(site, large));
             let (first, content) = site
                 .blocking(move |_| {
                     let mut first = Vec::new();
@@ -174,15 +175,22 @@ async fn rewritten(
             let rewriter = make(&first);
             put_charset(&rewriter, content_type, &mut headers);
             let hold = Some(site.hold(REWRITE_STEP_BYTES * 4).await?);
-            Ok(respond(status, headers, Body::new(Outgoing::file(Box::new(content), u64::MAX, Some(rewriter), hold))))
+            let body = Outgoing::file(Box::new(content), u64::MAX, Some(rewriter), hold).through(gate);
+            Ok(respond(status, headers, Body::new(body)))
         }
         EntityBody::Blob(large) => {
-            let large = large.clone();
+            let (large, gate) = (large.clone(), gate(site, large));
             let content = site.blocking(move |_| Ok(large.open()?)).await?;
             let hold = Some(site.hold(REWRITE_STEP_BYTES * 4).await?);
-            Ok(respond(status, headers, Body::new(Outgoing::file(Box::new(content), u64::MAX, None, hold))))
+            let body = Outgoing::file(Box::new(content), u64::MAX, None, hold).through(gate);
+            Ok(respond(status, headers, Body::new(body)))
         }
     }
+}
+
+/// Who must be asked for leave before a piece of a large body is read: whoever reads from elsewhere may wait long.
+fn gate(site: &Site, large: &LargeBody) -> Option<Arc<Semaphore>> {
+    large.is_elsewhere().then(|| site.fetched_pieces().clone())
 }
 
 /// Our script stands before the page's own `<meta charset>`, beyond where browsers look for it: so the head says it.
@@ -238,18 +246,19 @@ async fn untouched(
             if len.is_some() {
                 headers.insert(CONTENT_LENGTH, HeaderValue::from(to - from));
             }
-            let large = large.clone();
+            let (large, gate) = (large.clone(), gate(site, large));
             let content: Box<dyn std::io::Read + Send> = site
                 .blocking(move |_| {
                     Ok(if large.is_coded() {
                         Box::new(large.open()?) as Box<dyn std::io::Read + Send>
                     } else {
-                        Box::new(large.open_at(from)?)
+                        large.open_at(from)?
                     })
                 })
                 .await?;
             let hold = Some(site.hold(REWRITE_STEP_BYTES * 4).await?);
-            Ok(respond(status, headers, Body::new(Outgoing::file(content, to - from, None, hold))))
+            let body = Outgoing::file(content, to - from, None, hold).through(gate);
+            Ok(respond(status, headers, Body::new(body)))
         }
     }
 }
@@ -282,7 +291,7 @@ async fn original(
     let id = shown.entry.id.clone();
     let wire = site
         .blocking(move |site| {
-            let Some(capture) = site.store().read_resolved(&id)? else { return Ok(None) };
+            let Some(capture) = site.archive().read_resolved(&id)? else { return Ok(None) };
             let StoredBody::Bytes(bytes, _) = &capture.main.body else { return Ok(None) };
             let is_chunked = ResponseHead::parse(&capture.main.head).is_some_and(|head| head.is_chunked());
             let entity = is_chunked.then(|| dechunk(bytes)).flatten().map(|(entity, _)| entity);

@@ -60,6 +60,31 @@ pub(super) async fn page(site: &Site, reader: &Reader, ask: &Ask, want: Want) ->
     Ok(answer::text(StatusCode::NOT_FOUND, "text/html; charset=utf-8", markup.into_string()))
 }
 
+/// What a frame shows where the archive has something that cannot be had just now.
+pub(super) fn away(trouble: &Trouble) -> Response {
+    let markup = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                title { "Not to be had just now" }
+                style { (maud::PreEscaped(STYLE)) }
+            }
+            body {
+                main {
+                    h1 { "Not to be had just now" }
+                    p { "This lies on other machines, and " (trouble.sentence()) "." }
+                    p { "Nothing is lost. " a href="" { "Try again" } " in a moment." }
+                }
+            }
+        }
+    };
+    let mut response = answer::text(trouble.status(), "text/html; charset=utf-8", markup.into_string());
+    response.headers_mut().extend(trouble.retry_after().map(|after| (http::header::RETRY_AFTER, after)));
+    response
+}
+
 const STYLE: &str = "body{font:16px/1.6 system-ui,sans-serif;color:#222;background:#faf9f7;margin:0}\
     main{max-width:40rem;margin:12vh auto;padding:0 1.25rem}h1{font-size:1.6rem;margin:0 0 .5rem}\
     h2{font-size:1.05rem;margin:2rem 0 .5rem}.url{overflow-wrap:anywhere;color:#666}a{color:#0a5ca8}\
@@ -70,7 +95,7 @@ const STYLE: &str = "body{font:16px/1.6 system-ui,sans-serif;color:#222;backgrou
 fn near(site: &Site, url: &str) -> Result<Vec<Entry>, Trouble> {
     let (from, to) = host_range(url);
     let mut found: Vec<Entry> = Vec::new();
-    for entry in site.store().scan(&from, &to, false).take(NEAR_MAX * 40) {
+    for entry in site.archive().scan(&from, &to, false).take(NEAR_MAX * 40) {
         let entry = entry?;
         let is_page = entry.is_capture() && entry.media.contains("html") && matches!(entry.status, Some(200..=299));
         if is_page && found.last().is_none_or(|last| last.id.key != entry.id.key) {

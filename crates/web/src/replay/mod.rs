@@ -116,12 +116,15 @@ async fn serve(State(site): State<Site>, method: Method, uri: Uri, head: HeaderM
     let target = uri.path_and_query().map_or("/", |target| target.as_str());
     let response = match target.strip_prefix(PREFIX) {
         Some(rest) => match Ask::parse(rest) {
-            Some(ask) => replay(&site, &reader, ask).await,
+            Some(ask) => replay(&site, &reader, ask, target).await,
             None => Err(Trouble::Asked(format!("write {PREFIX}<14 digits>/<url> after the address"))),
         },
         None => stray::answer(&reader, target),
     };
-    let response = response.unwrap_or_else(IntoResponse::into_response);
+    let response = response.unwrap_or_else(|trouble| match trouble {
+        Trouble::Away(_) if reader.is_navigation() => missing::away(&trouble),
+        trouble => trouble.into_response(),
+    });
     finish(&reader, response)
 }
 
@@ -172,7 +175,7 @@ struct Shown {
     links: String,
 }
 
-async fn replay(site: &Site, reader: &Reader, ask: Ask) -> Result<Response, Trouble> {
+async fn replay(site: &Site, reader: &Reader, ask: Ask, target: &str) -> Result<Response, Trouble> {
     if reader.destination() == "document" && ask.modifier != Modifier::Identity {
         return Ok(to_viewer(reader, &ask));
     }
@@ -184,6 +187,14 @@ async fn replay(site: &Site, reader: &Reader, ask: Ask) -> Result<Response, Trou
             None => Timestamp::MAX,
         },
     };
+    // A page in a frame, and what it embeds, must come from where the frame is: their policies allow no other place.
+    if matches!(reader.destination(), "" | "document")
+        && let Some(address) = site.redirect(&ask.url).await?
+        && let Some(replay) = &address.replay
+    {
+        let place = replay.trim_end_matches('/').replacen("://*.", "://", 1);
+        return Ok(answer::redirect(StatusCode::FOUND, &format!("{place}{target}")));
+    }
     let want = match (ask.modifier, reader.destination()) {
         (Modifier::Embed(_), _) => Want::Embed,
         // A page's own requests, however they are spelled.
@@ -196,7 +207,7 @@ async fn replay(site: &Site, reader: &Reader, ask: Ask) -> Result<Response, Trou
         let (url, base) = (ask.url.clone(), reader.seat.bare_origin());
         let is_small =
             |shown: &Option<Shown>| shown.as_ref().is_some_and(|s| body::held_bytes(&s.entity) <= WARM_BYTES_MAX);
-        site.reading((&ask.url, at, want), move |site| find(site, &url, at, want, &base), is_small)
+        site.reading(&ask.url, (&ask.url, at, want), move |site| find(site, &url, at, want, &base), is_small)
     };
     let mut shown = read().await?;
     let mut hold = None;

@@ -24,7 +24,10 @@ fn render(home: &Home, reader: &Reader, now: Timestamp) -> Markup {
             h1 id="hero" { "The web, as it was." }
             (layout::search_box("", "hero-search", true))
             p.hint { "Type an address for every version of it, the beginning of one, or words from a title." }
-            div data-live="totals" { @if !is_empty { p.totals { (totals(&home.totals)) } } }
+            div data-live="totals" {
+                @if !is_empty { p.totals { (totals(&home.totals)) } }
+                (parts::silence(home.silent, "what only they hold is missing here."))
+            }
         }
         div.meander aria-hidden="true" {}
         @if is_empty {
@@ -50,7 +53,7 @@ fn render(home: &Home, reader: &Reader, now: Timestamp) -> Markup {
 }
 
 fn totals(totals: &Totals) -> Markup {
-    let Totals { captures, urls, bytes_in, bytes_on_disk } = *totals;
+    let Totals { captures, urls, bytes_in, bytes_on_disk, .. } = *totals;
     html! {
         strong { (words::counted(captures, "version", "versions")) } " of "
         strong { (words::counted(urls, "address", "addresses")) } ": "

@@ -43,7 +43,7 @@ pub(crate) fn page(status: StatusCode, shell: &Shell<'_>, main: &Markup) -> Resp
         a.skip href="#main" { "Skip to the content" }
         (top(shell))
         main id="main" tabindex="-1" { (main) }
-        (foot())
+        (foot(shell.has_ring))
     };
     respond(status, shell, &document(shell, "", &body, &["ui.js"]))
 }
@@ -122,10 +122,10 @@ pub(crate) fn search_box(query: &str, class: &str, is_main: bool) -> Markup {
     }
 }
 
-fn foot() -> Markup {
+fn foot(has_ring: bool) -> Markup {
     html! {
         footer.foot {
-            p { "Everything here is kept on this machine. Times are UTC." }
+            p { "Everything here is kept " @if has_ring { "by the machines of a ring" } @else { "on this machine" } ". Times are UTC." }
             ul {
                 li { a href="/api/v1/openapi.json" { "API" } }
                 li { span { "Herodotus " (env!("CARGO_PKG_VERSION")) } }

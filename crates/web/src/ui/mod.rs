@@ -31,6 +31,7 @@ mod words;
 pub(crate) use trouble::TroublePage;
 
 use crate::answer::{self, Trouble};
+use crate::archive::PublicAddress;
 use crate::crawls::Crawls;
 use crate::guard::Trust;
 use crate::origin::UiSeat;
@@ -60,6 +61,8 @@ pub(crate) fn router() -> Router<Site> {
         .route("/crawls/{name}", get(crawl))
         .route("/crawls/{name}/stop", post(post::stop))
         .route("/ring", get(ring::answer))
+        .route("/ring/health", get(ring::health))
+        .route("/ring/people", get(ring::people))
         .merge(assets::router())
         .fallback(nowhere)
 }
@@ -149,11 +152,21 @@ async fn go(RawQuery(query): RawQuery) -> Answer {
     Ok(answer::redirect(StatusCode::SEE_OTHER, &path))
 }
 
-async fn difference(State(site): State<Site>, reader: Reader, RawQuery(query): RawQuery) -> Answer {
-    let query = Query::of(query);
+/// The answer that sends whoever asks for a URL to the machine that holds it, if that is how it is done in this ring.
+pub(crate) async fn sent(site: &Site, url: &str, target: &str) -> Result<Option<Response>, Trouble> {
+    let address = site.redirect(url).await?;
+    let to = |address: PublicAddress| format!("{}{target}", address.pages.trim_end_matches('/'));
+    Ok(address.map(|address| answer::redirect(StatusCode::FOUND, &to(address))))
+}
+
+async fn difference(State(site): State<Site>, reader: Reader, uri: Uri) -> Answer {
+    let query = Query::of(uri.query().map(str::to_owned));
     let Some(url) = query.get("url").and_then(full_url) else {
         return Err(Trouble::Asked("name a page to compare: /diff?url=https://example.org/".to_owned()).into());
     };
+    if let Some(sent) = sent(&site, &url, uri.path_and_query().map_or("/", |target| target.as_str())).await? {
+        return Ok(sent);
+    }
     let (from, to) = (query.get("from").map(str::to_owned), query.get("to").map(str::to_owned));
     let look = query.get("view").and_then(Look::parse).unwrap_or_default();
     let compare = move |site: &Site| {

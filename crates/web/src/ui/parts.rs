@@ -2,6 +2,7 @@
 //! escapes it; lengths in drawings are attributes, since the policy allows no inline style.
 
 use super::words;
+use crate::archive::Silence;
 use crate::views::{Change, Version};
 use herodotus_base::Timestamp;
 use maud::{Markup, html};
@@ -82,6 +83,17 @@ pub(crate) fn media(media: &str) -> &str {
             Some((kind @ ("image" | "video" | "audio" | "font"), _)) => kind,
             _ => bare,
         },
+    }
+}
+
+/// That some machines of the ring did not answer, said calmly.
+pub(crate) fn silence(silence: Option<Silence>, missing: &str) -> Markup {
+    html! {
+        @if let Some(Silence { asked, silent }) = silence {
+            p.note role="status" {
+                (words::count(silent as u64)) " of " (words::counted(asked as u64, "machine", "machines")) " did not answer: " (missing)
+            }
+        }
     }
 }
 

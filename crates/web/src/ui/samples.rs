@@ -4,6 +4,7 @@ use super::difference::{Around, Look};
 use super::viewer::Shown;
 use super::{Reader, crawl, difference, home, host, ring, search, trouble, versions, viewer};
 use crate::answer::Trouble;
+use crate::archive::{Away, Silence};
 use crate::crawls::{CrawlEvent, CrawlHost, CrawlState, CrawlView, Scope};
 use crate::origin::Hosts;
 use crate::views::{
@@ -37,7 +38,8 @@ pub(super) fn pages(words: Words<'_>) -> Vec<(&'static str, Response)> {
     let at_home = reader("127.0.0.1:8480", false);
     let away = reader("192.168.1.5:8480", true);
     let view = crawl_view(words, CrawlState::Running);
-    let empty = Home { totals: Totals::default(), recent: Vec::new(), crawls: Vec::new(), can_crawl: true };
+    let empty =
+        Home { totals: Totals::default(), recent: Vec::new(), crawls: Vec::new(), can_crawl: true, silent: None };
     let missing =
         Versions { total: 0, first: None, last: None, years: Vec::new(), list: Vec::new(), ..versions_of(words) };
     let nothing = Search { found: Vec::new(), ..found(words, ReadAs::Url) };
@@ -76,6 +78,8 @@ pub(super) fn pages(words: Words<'_>) -> Vec<(&'static str, Response)> {
         Trouble::Busy,
         Trouble::Unanswered(words.title.to_owned()),
         Trouble::Ours(words.title.to_owned()),
+        Trouble::Away(Away::Silent { asked: 6 }),
+        Trouble::Away(Away::False { asked: 6 }),
     ];
     pages.extend(troubles.map(|trouble| ("trouble", trouble::TroublePage(trouble).into_response())));
     pages
@@ -102,10 +106,17 @@ fn home_of(words: Words<'_>) -> Home {
         version: version(words, stamp, if at == 3 { 404 } else { 200 }, None),
     };
     Home {
-        totals: Totals { captures: 48_213, urls: 9_120, bytes_in: 1_913_000_000, bytes_on_disk: 214_000_000 },
+        totals: Totals {
+            captures: 48_213,
+            urls: 9_120,
+            bytes_in: 1_913_000_000,
+            bytes_on_disk: 214_000_000,
+            silent: None,
+        },
         recent: stamps.iter().enumerate().map(recent).collect(),
         crawls: vec![crawl_view(words, CrawlState::Running), crawl_view(words, CrawlState::Complete)],
         can_crawl: true,
+        silent: Some(Silence { asked: 8, silent: 2 }),
     }
 }
 
@@ -130,6 +141,7 @@ fn found(words: Words<'_>, read_as: ReadAs) -> Search {
         more: true,
         next: Some(words.title.to_owned()),
         behind: true,
+        silent: Some(Silence { asked: 8, silent: 1 }),
     }
 }
 

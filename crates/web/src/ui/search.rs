@@ -18,6 +18,7 @@ fn render(search: &Search, reader: &Reader) -> Markup {
         header.page-head {
             h1 { (headline(search)) }
             @if search.behind { p.note { "Titles of the newest captures are still being read: look again in a moment." } }
+            (parts::silence(search.silent, "what only they know is not found here."))
             @if search.read_as == ReadAs::Host {
                 p.actions { a.button href=(words::host(host_of(&search.query))) { (icons::icon("host")) "All of " (host_of(&search.query)) } }
             }

@@ -3,6 +3,7 @@
 use super::viewer::{self, Shown};
 use super::{Answer, Reader, versions, words};
 use crate::answer::{self, Trouble};
+use crate::archive::Entries;
 use crate::lookup::{self, Want};
 use crate::memento;
 use crate::site::Site;
@@ -27,6 +28,9 @@ pub(super) async fn answer(State(site): State<Site>, reader: Reader, uri: Uri, h
     if ask.modifier != Modifier::None {
         // Archived content itself, which is never given out here.
         return Ok(answer::redirect(StatusCode::TEMPORARY_REDIRECT, &format!("{content}{target}")));
+    }
+    if let Some(sent) = super::sent(&site, &ask.url, target).await? {
+        return Ok(sent);
     }
     let at = match &ask.when {
         When::All => return calendar(&site, &reader, ask.url, rest).await,
@@ -69,25 +73,25 @@ async fn calendar(site: &Site, reader: &Reader, url: String, rest: &str) -> Answ
 /// What the viewer is told, and where programs find the same (Memento's links).
 fn find(site: &Site, url: &str, at: Timestamp, content: &str) -> Result<Option<(Shown, String)>, Trouble> {
     let Some(entry) = lookup::choose(site, url, at, Want::Page)? else { return Ok(None) };
-    let (store, key, time) = (site.store(), key_of(url), entry.id.time);
+    let (archive, key, time) = (site.archive(), key_of(url), entry.id.time);
     let stamp = time.digits14();
     // Stamps name seconds: others of the same second have the same address, and cannot be walked to.
     let second = time.floor_second().millis();
     let before = Timestamp::from_millis_clamped(second.saturating_sub(1));
     let after = Timestamp::from_millis_clamped(second.saturating_add(999));
-    let earlier = first_capture(store.versions_until(&key, before))?;
-    let later = first_capture(store.versions_after(&key, after))?;
-    let first = first_capture(store.versions(&key, false))?;
-    let last = first_capture(store.versions(&key, true))?;
-    let count = store.count(&key)?;
+    let earlier = first_capture(archive.versions_until(&key, before))?;
+    let later = first_capture(archive.versions_after(&key, after))?;
+    let first = first_capture(archive.versions(&key, false))?;
+    let last = first_capture(archive.versions(&key, true))?;
+    let count = archive.count(&key)?;
     let position = (count <= POSITION_MAX)
-        .then(|| store.versions_until(&key, time).flatten().filter(Entry::is_capture).count() as u64);
+        .then(|| archive.versions_until(&key, time).flatten().filter(Entry::is_capture).count() as u64);
     let of = |entry: Option<Entry>| entry.map(|entry| entry.id.time.digits14());
     let links = memento::links(site, content, &entry, true)?;
     let shown = Shown {
         url: entry.url.clone(),
         // An ornament: what goes wrong on the way to it is no reason to show nothing.
-        title: site.catalogue().title_of(store, &key).ok().flatten(),
+        title: archive.title_of(&key),
         asked: None,
         earlier: of(earlier),
         later: of(later),
@@ -103,6 +107,6 @@ fn find(site: &Site, url: &str, at: Timestamp, content: &str) -> Result<Option<(
     Ok(Some((shown, links)))
 }
 
-fn first_capture(mut versions: impl Iterator<Item = herodotus_store::Result<Entry>>) -> Result<Option<Entry>, Trouble> {
-    Ok(versions.find(|entry| entry.as_ref().map_or(true, Entry::is_capture)).transpose()?)
+fn first_capture(mut versions: Entries<'_>) -> Result<Option<Entry>, Trouble> {
+    versions.find(|entry| entry.as_ref().map_or(true, Entry::is_capture)).transpose()
 }

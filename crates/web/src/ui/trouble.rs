@@ -3,9 +3,10 @@
 use super::icons;
 use super::layout::{self, Shell};
 use crate::answer::Trouble;
+use crate::archive::Away;
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
-use http::header::{HeaderValue, RETRY_AFTER};
+use http::header::RETRY_AFTER;
 use maud::{Markup, html};
 
 /// A [`Trouble`] that a person is told of.
@@ -23,9 +24,7 @@ impl IntoResponse for TroublePage {
         let Self(trouble) = self;
         let (title, next) = words(&trouble);
         let mut response = page(trouble.status(), title, &trouble.sentence(), &next);
-        if matches!(trouble, Trouble::Busy) {
-            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("2"));
-        }
+        response.headers_mut().extend(trouble.retry_after().map(|after| (RETRY_AFTER, after)));
         response
     }
 }
@@ -52,6 +51,24 @@ fn words(trouble: &Trouble) -> (&'static str, Markup) {
             "This needs leave",
             html! {
                 p { "Whoever runs the archive finds its token in the file " code { "token" } " of its directory. Go back, and give it in the form." }
+            },
+        ),
+        Trouble::Away(Away::Silent { .. }) | Trouble::NotHere => (
+            "Nobody who holds this answered",
+            html! {
+                p {
+                    "Nothing is lost: it lies on other machines of this ring, which cannot be reached just now. " a href="" { "Try again" }
+                    " in a moment, or see " a href="/ring/health" { "how the ring is" } "."
+                }
+            },
+        ),
+        Trouble::Away(Away::False { .. }) => (
+            "What came was not what was archived",
+            html! {
+                p {
+                    "Every copy that could be reached has other bytes than were archived, so that none of them is shown. "
+                    a href="" { "Try again" } " when more machines are there, or see " a href="/ring/health" { "how the ring is" } "."
+                }
             },
         ),
         Trouble::Busy => (

@@ -49,7 +49,7 @@ pub(crate) fn difference(site: &Site, url: &str, from: Option<&str>, to: Option<
 
 fn before_that_differs(site: &Site, newer: &Entry) -> Result<Option<Entry>, Trouble> {
     let digest = seen_version(site, newer)?.digest;
-    for entry in site.store().versions_until(&newer.id.key, newer.id.time).take(VERSIONS_COMPARED_MAX) {
+    for entry in site.archive().versions_until(&newer.id.key, newer.id.time).take(VERSIONS_COMPARED_MAX) {
         let entry = entry?;
         let is_candidate = entry.is_capture() && entry.id != newer.id && entry.sha1 != newer.sha1;
         // The digest of a revisit may be that of an empty answer: only what it stands for counts.

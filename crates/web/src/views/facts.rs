@@ -50,8 +50,8 @@ pub(crate) fn facts(site: &Site, url: &str, at: Option<&str>) -> Result<Facts, T
     let not_here = || Trouble::NotFound(format!("{url} is not in the archive"));
     let entry = version_at(site, url, at)?.ok_or_else(not_here)?;
     let gone = || Trouble::NotFound(format!("{} of {} is no longer here", entry.url, entry.id.time));
-    let capture = site.store().read(&entry.id)?.ok_or_else(gone)?;
-    let original = site.store().original_of(&capture)?;
+    let capture = site.archive().read(&entry.id)?.ok_or_else(gone)?;
+    let original = site.archive().original_of(&capture)?;
     let stamp = |entry: Entry| entry.id.time.digits14();
     let second = entry.id.time.floor_second().millis();
     let before = Timestamp::from_millis_clamped(second.saturating_sub(1));
@@ -68,8 +68,8 @@ pub(crate) fn facts(site: &Site, url: &str, at: Option<&str>) -> Result<Facts, T
         address: capture.remote().map(|address| address.to_string()),
         truncated_by: capture.truncated().map(str::to_owned),
         original: original.map(|original| Original { stamp: original.id.time.digits14(), url: original.url }),
-        earlier: first_capture(site.store().versions_until(&entry.id.key, before))?.map(stamp),
-        later: first_capture(site.store().versions_after(&entry.id.key, second_end))?.map(stamp),
+        earlier: first_capture(site.archive().versions_until(&entry.id.key, before))?.map(stamp),
+        later: first_capture(site.archive().versions_after(&entry.id.key, second_end))?.map(stamp),
     })
 }
 

@@ -19,7 +19,7 @@ impl Archive {
     pub(crate) fn of(captures: impl IntoIterator<Item = Capture>) -> Self {
         let archive = Self::empty();
         archive.add(captures);
-        archive.site.store().seal().unwrap();
+        archive.site.archive().here().seal().unwrap();
         archive
     }
 
@@ -36,12 +36,12 @@ impl Archive {
     /// Captures that wait in memory.
     pub(crate) fn add(&self, captures: impl IntoIterator<Item = Capture>) {
         for capture in captures {
-            self.site.store().append(capture).unwrap();
+            self.site.archive().here().append(capture).unwrap();
         }
     }
 
     pub(crate) fn catch_up(&self) {
-        self.catalogue.catch_up(self.site.store(), usize::MAX, &AtomicBool::new(false)).unwrap();
+        self.catalogue.catch_up(self.site.archive().here(), usize::MAX, &AtomicBool::new(false)).unwrap();
     }
 }
 

@@ -9,7 +9,6 @@
 use super::limits::{
     CHILD_CAPTURES_COUNTED_MAX, CHILDREN_MAX, HOPS_MAX, HOST_CAPTURES_COUNTED_MAX, HOST_MEDIA_MAX, HOST_NUMBERS_TIME,
 };
-use super::title::known_title;
 use super::walk::{behind, end_of, end_version};
 use super::{Child, Host, MediaCount};
 use crate::answer::Trouble;
@@ -58,6 +57,9 @@ struct Folder {
     prefix: String,
 }
 
+/// A child, and the key whose title it has. Titles are asked for together.
+type Untitled = (Child, Option<String>);
+
 /// How a key goes on behind the folder.
 enum Step<'a> {
     /// `b`: it is a URL itself.
@@ -102,6 +104,16 @@ impl Folder {
     }
 
     fn children(&self, site: &Site, from: Option<&str>) -> Result<(Vec<Child>, Option<String>), Trouble> {
+        let (mut children, next) = self.untitled(site, from)?;
+        let keys: Vec<&str> = children.iter().filter_map(|(_, key)| key.as_deref()).collect();
+        let mut titles = site.archive().titles(&keys).into_iter();
+        for (child, _) in children.iter_mut().filter(|(_, key)| key.is_some()) {
+            child.title = titles.next().flatten();
+        }
+        Ok((children.into_iter().map(|(child, _)| child).collect(), next))
+    }
+
+    fn untitled(&self, site: &Site, from: Option<&str>) -> Result<(Vec<Untitled>, Option<String>), Trouble> {
         let end = end_of(&self.prefix);
         let mut children = Vec::new();
         let mut at = match from.filter(|from| from.starts_with(&self.prefix)) {
@@ -112,7 +124,7 @@ impl Folder {
             }
         };
         for hop in 0.. {
-            let Some(entry) = site.store().first_at_or_after(&at)? else { break };
+            let Some(entry) = site.archive().first_at_or_after(&at)? else { break };
             let key = &entry.id.key;
             let Some(rest) = key.strip_prefix(&self.prefix).filter(|_| *key < end) else { break };
             if children.len() >= CHILDREN_MAX || hop >= HOPS_MAX {
@@ -130,7 +142,7 @@ impl Folder {
     }
 
     /// The URL of the folder itself, which its parent shows as the folder. (The host's root is found on the way.)
-    fn itself(&self, site: &Site) -> Result<Option<Child>, Trouble> {
+    fn itself(&self, site: &Site) -> Result<Option<Untitled>, Trouble> {
         let key = self.prefix.trim_end_matches(['/', '?']);
         if key.ends_with(')') {
             return Ok(None);
@@ -140,13 +152,13 @@ impl Folder {
     }
 
     /// The child that a key belongs to, if this is where it is shown, and where the next begins.
-    fn step(&self, site: &Site, entry: &Entry, rest: &str) -> Result<(Option<Child>, String), Trouble> {
-        let store = site.store();
+    fn step(&self, site: &Site, entry: &Entry, rest: &str) -> Result<(Option<Untitled>, String), Trouble> {
+        let archive = site.archive();
         let key = &entry.id.key;
         match Step::of(rest) {
             Step::Page(name) => {
                 let below = format!("{key}/");
-                let next = store.first_at_or_after(&below)?.filter(|next| next.id.key.starts_with(&below));
+                let next = archive.first_at_or_after(&below)?.filter(|next| next.id.key.starts_with(&below));
                 let next_at = behind(key);
                 Ok(match next.filter(|_| !name.is_empty()) {
                     Some(next) => (self.folder(site, &next, name, Some(entry))?, next_at),
@@ -157,13 +169,13 @@ impl Folder {
                 let page = format!("{}{name}", self.prefix);
                 // `0` comes next after `/`.
                 let next_at = format!("{page}0");
-                let is_shown_already = store.count(&page)? > 0 && !name.is_empty();
+                let is_shown_already = archive.count(&page)? > 0 && !name.is_empty();
                 Ok((if is_shown_already { None } else { self.folder(site, entry, name, None)? }, next_at))
             }
             Step::Query(name) => {
                 // `@` comes next after `?`.
                 let all = format!("{}{name}?", self.prefix);
-                let next = store.first_at_or_after(&behind(key))?;
+                let next = archive.first_at_or_after(&behind(key))?;
                 let is_only = next.is_none_or(|next| !next.id.key.starts_with(&all));
                 let child = if is_only { self.page(site, entry, None)? } else { self.queries(site, entry, &all)? };
                 Ok((child, format!("{}{name}@", self.prefix)))
@@ -172,9 +184,9 @@ impl Folder {
     }
 
     /// A URL without anything below it. `name`: if it is not the last step of its path.
-    fn page(&self, site: &Site, entry: &Entry, name: Option<&str>) -> Result<Option<Child>, Trouble> {
+    fn page(&self, site: &Site, entry: &Entry, name: Option<&str>) -> Result<Option<Untitled>, Trouble> {
         let key = &entry.id.key;
-        let captures = site.store().count(key)?;
+        let captures = site.archive().count(key)?;
         let Some(newest) = end_version(site, key, true)?.filter(|_| captures > 0) else { return Ok(None) };
         let target = target_of(&newest.url);
         let path = target.split('?').next().unwrap_or(target);
@@ -184,43 +196,52 @@ impl Folder {
             None if self.prefix.ends_with('?') => target.get(path.len()..).unwrap_or(target),
             None => target.get(last..).filter(|name| !name.is_empty()).unwrap_or(target),
         };
-        Ok(Some(Child {
+        let child = Child {
             name: name.to_owned(),
             path: target.to_owned(),
             is_folder: false,
-            title: known_title(site, key),
+            title: None,
             captures,
             more: false,
-            url: Some(newest.url),
-        }))
+            url: Some(newest.url.clone()),
+        };
+        Ok(Some((child, Some(key.clone()))))
     }
 
     /// A step with more below it, and perhaps a URL itself.
-    fn folder(&self, site: &Site, below: &Entry, name: &str, page: Option<&Entry>) -> Result<Option<Child>, Trouble> {
+    fn folder(
+        &self,
+        site: &Site,
+        below: &Entry,
+        name: &str,
+        page: Option<&Entry>,
+    ) -> Result<Option<Untitled>, Trouble> {
         let prefix = format!("{}{name}/", self.prefix);
         let (mut captures, more) = count(site, &prefix)?;
         let mut newest = None;
         if let Some(page) = page {
-            captures += site.store().count(&page.id.key)?;
+            captures += site.archive().count(&page.id.key)?;
             newest = end_version(site, &page.id.key, true)?;
         }
         if captures == 0 && !more {
             return Ok(None);
         }
         let name = self.spelled(below, name);
-        Ok(Some(Child {
+        let key = newest.as_ref().map(|newest| newest.id.key.clone());
+        let child = Child {
             path: format!("{}{name}/", self.path),
             name: format!("{name}/"),
             is_folder: true,
-            title: newest.as_ref().and_then(|newest| known_title(site, &newest.id.key)),
+            title: None,
             captures,
             more,
             url: newest.map(|newest| newest.url),
-        }))
+        };
+        Ok(Some((child, key)))
     }
 
     /// A page with several queries.
-    fn queries(&self, site: &Site, entry: &Entry, prefix: &str) -> Result<Option<Child>, Trouble> {
+    fn queries(&self, site: &Site, entry: &Entry, prefix: &str) -> Result<Option<Untitled>, Trouble> {
         let (captures, more) = count(site, prefix)?;
         if captures == 0 && !more {
             return Ok(None);
@@ -228,7 +249,8 @@ impl Folder {
         let name = prefix.strip_prefix(&self.prefix).unwrap_or(prefix).trim_end_matches('?');
         let name = self.spelled(entry, name);
         let path = format!("{}{name}?", self.path);
-        Ok(Some(Child { name: format!("{name}?"), path, is_folder: true, url: None, title: None, captures, more }))
+        let name = format!("{name}?");
+        Ok(Some((Child { name, path, is_folder: true, url: None, title: None, captures, more }, None)))
     }
 
     /// The step as the URL spells it: keys are in lower case and unescaped. Where a key has left something out on the way (a session
@@ -251,7 +273,7 @@ fn target_of(url: &str) -> &str {
 /// Captures whose keys begin so, as far as they are counted, and whether there are more.
 fn count(site: &Site, prefix: &str) -> Result<(u64, bool), Trouble> {
     let mut captures = 0;
-    for (n, entry) in site.store().scan(prefix, &end_of(prefix), false).enumerate() {
+    for (n, entry) in site.archive().scan(prefix, &end_of(prefix), false).enumerate() {
         if n >= CHILD_CAPTURES_COUNTED_MAX {
             return Ok((captures, true));
         }
@@ -278,7 +300,7 @@ fn numbers(site: &Site, root: &str) -> Result<Arc<Numbers>, Trouble> {
     let hosts = &site.caches().hosts;
     hosts.remove_if(root, |numbers| numbers.made.elapsed() >= HOST_NUMBERS_TIME);
     // A host that is not here is not remembered: names cost nothing to invent.
-    if site.store().first_at_or_after(root)?.is_none_or(|entry| !entry.id.key.starts_with(root)) {
+    if site.archive().first_at_or_after(root)?.is_none_or(|entry| !entry.id.key.starts_with(root)) {
         return Ok(Arc::new(Numbers::default()));
     }
     hosts.get_or_insert_with(root, || count_host(site, root, HOST_CAPTURES_COUNTED_MAX).map(Arc::new))
@@ -305,7 +327,7 @@ fn count_host(site: &Site, root: &str, max: usize) -> Result<Numbers, Trouble> {
     let mut statuses: BTreeMap<String, u64> = BTreeMap::new();
     let mut media: HashMap<String, (u64, u64)> = HashMap::new();
     let mut last_key = String::new();
-    for (n, entry) in site.store().scan(root, &end_of(root), false).enumerate() {
+    for (n, entry) in site.archive().scan(root, &end_of(root), false).enumerate() {
         if n >= max {
             numbers.partial = true;
             break;

@@ -19,7 +19,7 @@ pub(super) enum Reading {
 /// Reads a capture of at most so many bytes, and says how many they were.
 pub(super) fn read(site: &Site, entry: &Entry, bytes_max: usize) -> Result<(Reading, usize), Trouble> {
     let gone = || Trouble::NotFound(format!("{} of {} is no longer here", entry.url, entry.id.time));
-    let entity = site.store().entity_in_passing(&entry.id)?.ok_or_else(gone)?;
+    let entity = site.archive().entity_in_passing(&entry.id)?.ok_or_else(gone)?;
     let Some(body) = plain_bytes(&entity) else { return Ok((Reading::TooLarge, 0)) };
     if body.len() > bytes_max {
         return Ok((Reading::TooLarge, 0));

@@ -22,11 +22,12 @@ mod walk;
 pub(crate) use cache::Caches;
 pub(crate) use difference::difference;
 pub(crate) use facts::facts;
-pub(crate) use home::{crawls, home, recent, totals};
+pub(crate) use home::{crawls, home, own_totals, recent, totals};
 pub(crate) use host::host;
 pub(crate) use search::search;
 pub(crate) use versions::versions;
 
+use crate::archive::Silence;
 use crate::crawls::CrawlView;
 use herodotus_store::Entry;
 use serde::Serialize;
@@ -89,6 +90,9 @@ pub(crate) struct Home {
     pub(crate) crawls: Vec<CrawlView>,
     /// Whether crawls can be started here.
     pub(crate) can_crawl: bool,
+    /// Machines of the ring that had nothing to say to it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) silent: Option<Silence>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -99,6 +103,9 @@ pub(crate) struct Totals {
     pub(crate) bytes_in: u64,
     /// On this disk, everything counted.
     pub(crate) bytes_on_disk: u64,
+    /// Machines of the ring that are not counted, since they did not answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) silent: Option<Silence>,
 }
 
 /// Something archived lately.
@@ -124,6 +131,9 @@ pub(crate) struct Search {
     pub(crate) next: Option<String>,
     /// Titles of the newest captures may not be searchable yet.
     pub(crate) behind: bool,
+    /// Machines of the ring that did not answer: what only they know is not found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) silent: Option<Silence>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -5,7 +5,7 @@
 
 use super::limits::FOUND_MAX;
 use super::title::{is_page, known_title, own_title};
-use super::walk::{end_of, found, near, walk};
+use super::walk::{end_of, found, near, untitled, walk};
 use super::{Found, ReadAs, Search};
 use crate::answer::Trouble;
 use crate::site::Site;
@@ -53,7 +53,7 @@ pub(crate) fn search(site: &Site, query: &str, from: Option<&str>) -> Result<Sea
 
 fn empty(query: &str, read_as: ReadAs) -> Search {
     let query = query.to_owned();
-    Search { query, read_as, exact: false, found: Vec::new(), more: false, next: None, behind: false }
+    Search { query, read_as, exact: false, found: Vec::new(), more: false, next: None, behind: false, silent: None }
 }
 
 /// The URLs whose keys begin so.
@@ -67,19 +67,21 @@ fn list(site: &Site, query: &str, read_as: ReadAs, start: &str, from: Option<&st
 fn words(site: &Site, query: &str) -> Result<Search, Trouble> {
     let mut search = Search { behind: is_behind(site)?, ..empty(query, ReadAs::Words) };
     let question = query.trim_end_matches('*');
-    let ours = |error: herodotus_catalogue::Error| Trouble::Ours(error.to_string());
-    let hits = site.catalogue().search(site.store(), question, FOUND_MAX + 1).map_err(ours)?;
+    let (mut hits, silent) = site.archive().search(question, FOUND_MAX + 1)?;
+    search.silent = silent;
     search.more = hits.len() > FOUND_MAX;
-    for hit in hits.into_iter().take(FOUND_MAX) {
+    hits.truncate(FOUND_MAX);
+    site.archive().learn(&hits.iter().map(|hit| hit.key.clone()).collect::<Vec<_>>());
+    for hit in hits {
         // The title that was found, be it an older one: it is what the reader looks for.
-        search.found.extend(found(site, &hit.key)?.map(|found| Found { title: Some(hit.title), ..found }));
+        search.found.extend(untitled(site, &hit.key)?.map(|(found, _)| Found { title: Some(hit.title), ..found }));
     }
     Ok(search)
 }
 
-/// Whether what came last has a title that the catalogue does not know.
+/// Whether what came last to this machine has a title that no catalogue knows.
 fn is_behind(site: &Site) -> Result<bool, Trouble> {
-    let newest = site.store().recent(NEWEST_ASKED)?;
+    let newest = site.archive().here().recent(NEWEST_ASKED)?;
     let page = newest.iter().find(|entry| is_page(entry) && own_title(site, entry).is_some());
     Ok(page.is_some_and(|page| known_title(site, &page.id.key).is_none()))
 }

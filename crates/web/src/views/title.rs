@@ -14,17 +14,29 @@ pub(super) fn is_page(entry: &Entry) -> bool {
     entry.status == Some(200) && matches!(entry.media.as_str(), "text/html" | "application/xhtml+xml")
 }
 
-/// The newest title that the catalogue knows of a URL.
+/// The newest title that a catalogue knows of a URL.
 pub(super) fn known_title(site: &Site, key: &str) -> Option<String> {
-    site.catalogue().title_of(site.store(), key).ok().flatten()
+    site.archive().title_of(key)
 }
 
-/// The title of a capture. Reads it only if it is a page that the catalogue does not know.
+/// The title of a capture. Reads it only if it is a page that no catalogue knows.
 pub(super) fn title_of(site: &Site, entry: &Entry) -> Option<String> {
-    if !is_page(entry) {
-        return None;
-    }
-    known_title(site, &entry.id.key).or_else(|| own_title(site, entry))
+    titles_of(site, &[entry]).pop().flatten()
+}
+
+/// The titles of some captures, in their order: asked for together, since they may lie on many machines.
+pub(super) fn titles_of(site: &Site, entries: &[&Entry]) -> Vec<Option<String>> {
+    let pages: Vec<&Entry> = entries.iter().copied().filter(|entry| is_page(entry)).collect();
+    let keys: Vec<&str> = pages.iter().map(|page| page.id.key.as_str()).collect();
+    let known = site.archive().titles(&keys);
+    let unknown = pages.iter().zip(&known).filter(|(_, title)| title.is_none());
+    site.archive().fetch(&unknown.map(|(page, _)| page.id.clone()).collect::<Vec<_>>());
+    let mut known = known.into_iter();
+    let mut title = |entry: &Entry| match is_page(entry) {
+        true => known.next().flatten().or_else(|| own_title(site, entry)),
+        false => None,
+    };
+    entries.iter().map(|entry| title(entry)).collect()
 }
 
 /// The title as the capture itself has it.
@@ -40,7 +52,7 @@ pub(super) fn own_title(site: &Site, entry: &Entry) -> Option<String> {
 }
 
 fn read_title(site: &Site, entry: &Entry) -> Option<String> {
-    let entity = site.store().entity_in_passing(&entry.id).ok()??;
+    let entity = site.archive().entity_in_passing(&entry.id).ok()??;
     let body = plain_bytes(&entity)?;
     let start = body.get(..TITLE_WITHIN_BYTES_MAX).unwrap_or(&body);
     let title = title(&decode_text(start, entity.content_type.as_deref()))?;

@@ -37,7 +37,7 @@ pub(crate) fn versions(site: &Site, url: &str, year: Option<i32>, before: Option
     Ok(Versions {
         url: counted.url.unwrap_or_else(|| url.to_owned()),
         title: counted.page.and_then(|page| title_of(site, &page)),
-        total: if counted.partial { site.store().count(&key)? } else { counted.marks.len() as u64 },
+        total: if counted.partial { site.archive().count(&key)? } else { counted.marks.len() as u64 },
         partial: counted.partial,
         first: first.map(|mark| mark.time.digits14()),
         last: last.map(|mark| mark.time.digits14()),
@@ -86,7 +86,7 @@ struct Counted {
 
 fn count(site: &Site, key: &str) -> Result<Counted, Trouble> {
     let mut counted = Counted { marks: Vec::new(), url: None, page: None, partial: false };
-    for (n, entry) in site.store().versions(key, true).enumerate() {
+    for (n, entry) in site.archive().versions(key, true).enumerate() {
         if n >= VERSIONS_COUNTED_MAX {
             counted.partial = true;
             break;
@@ -171,9 +171,9 @@ impl Row {
     fn read(site: &Site, entry: Entry) -> Result<Self, Trouble> {
         let mut original = None;
         if entry.kind == Kind::Revisit
-            && let Some(capture) = site.store().read(&entry.id)?
+            && let Some(capture) = site.archive().read(&entry.id)?
         {
-            original = site.store().original_of(&capture)?;
+            original = site.archive().original_of(&capture)?;
         }
         Ok(Self { entry, original })
     }
@@ -195,24 +195,28 @@ pub(super) fn seen_version(site: &Site, entry: &Entry) -> Result<Version, Troubl
 
 /// The versions up to a moment, newest first, and the moment to go on from.
 fn list(site: &Site, key: &str, until: Timestamp) -> Result<(Vec<Version>, Option<String>), Trouble> {
-    let mut rows: Vec<Row> = Vec::new();
+    let mut listed: Vec<Entry> = Vec::new();
     // The last one is only there to tell what the one before it changed.
     let mut older = None;
-    for entry in site.store().versions_until(key, until).take(VERSIONS_COUNTED_MAX) {
+    for entry in site.archive().versions_until(key, until).take(VERSIONS_COUNTED_MAX) {
         let entry = entry?;
         if !entry.is_capture() {
             continue;
         }
         let second = entry.id.time.floor_second();
-        let is_same_second = rows.last().is_some_and(|last| last.entry.id.time.floor_second() == second);
+        let is_same_second = listed.last().is_some_and(|last| last.id.time.floor_second() == second);
         let max = if is_same_second { VERSIONS_LISTED_OF_A_SECOND_MAX } else { VERSIONS_LISTED_MAX };
-        let row = Row::read(site, entry)?;
-        if rows.len() >= max {
-            older = Some(row);
+        if listed.len() >= max {
+            older = Some(entry);
             break;
         }
-        rows.push(row);
+        listed.push(entry);
     }
+    let revisits = listed.iter().chain(&older).filter(|entry| entry.kind == Kind::Revisit);
+    site.archive().fetch(&revisits.map(|entry| entry.id.clone()).collect::<Vec<_>>());
+    let rows = listed.into_iter().map(|entry| Row::read(site, entry)).collect::<Result<Vec<_>, _>>()?;
+    let older = older.map(|entry| Row::read(site, entry)).transpose()?;
+    fetch_changed(site, &rows, older.as_ref());
     let next = rows.last().filter(|_| older.is_some()).map(|last| last.entry.id.time.digits14());
     let mut changes = Changes { site, budget: CHANGE_BYTES_PER_LIST_MAX, last: None };
     let mut versions = Vec::with_capacity(rows.len());
@@ -228,6 +232,23 @@ fn list(site: &Site, key: &str, until: Timestamp) -> Result<(Vec<Version>, Optio
         versions.push(newer.version(Some(change)));
     }
     Ok((versions, next))
+}
+
+/// Gets what will be compared, where that lies elsewhere, as far as the budget will last.
+fn fetch_changed(site: &Site, rows: &[Row], older: Option<&Row>) {
+    let rows: Vec<&Row> = rows.iter().chain(older).collect();
+    let (mut ids, mut bytes) = (Vec::new(), 0);
+    for pair in rows.windows(2) {
+        let [newer, older] = [pair.first(), pair.last()].map(|row| row.map(|row| row.payload()));
+        for entry in [newer, older].into_iter().flatten().filter(|_| newer.map(|e| e.sha1) != older.map(|e| e.sha1)) {
+            let len = usize::try_from(entry.len).unwrap_or(usize::MAX);
+            if len <= CHANGE_BYTES_MAX && bytes <= CHANGE_BYTES_PER_LIST_MAX && ids.last() != Some(&entry.id) {
+                bytes += len;
+                ids.push(entry.id.clone());
+            }
+        }
+    }
+    site.archive().fetch(&ids);
 }
 
 /// Tells how versions differ, as long as the budget lasts.

@@ -3,8 +3,9 @@
 
 use super::Found;
 use super::limits::{HOPS_MAX, VERSIONS_COMPARED_MAX};
-use super::title::title_of;
+use super::title::titles_of;
 use crate::answer::Trouble;
+use crate::archive::Entries;
 use crate::site::Site;
 use herodotus_base::Timestamp;
 use herodotus_page::host_of_key;
@@ -29,61 +30,76 @@ pub(super) fn end_of(prefix: &str) -> String {
 
 /// The URLs with `from <= key < to`, at most `max`.
 pub(super) fn walk(site: &Site, from: &str, to: &str, max: usize) -> Result<Walk, Trouble> {
-    let mut walk = Walk::default();
+    let (mut found, mut next) = (Vec::new(), None);
     let mut at = from.to_owned();
     for hop in 0.. {
-        let Some(entry) = site.store().first_at_or_after(&at)? else { break };
+        let Some(entry) = site.archive().first_at_or_after(&at)? else { break };
         let key = entry.id.key;
         if key.as_str() >= to {
             break;
         }
-        if walk.found.len() >= max || hop >= HOPS_MAX {
-            walk.next = Some(key);
+        if found.len() >= max || hop >= HOPS_MAX {
+            next = Some(key);
             break;
         }
-        walk.found.extend(found(site, &key)?);
+        found.extend(untitled(site, &key)?);
         at = behind(&key);
     }
-    Ok(walk)
+    Ok(Walk { found: titled(site, found), next })
 }
+
+/// What was found of a URL, and its newest version, which has the title.
+type Untitled = (Found, Entry);
 
 /// What is here of a URL, by its key. `None`: nothing.
 pub(super) fn found(site: &Site, key: &str) -> Result<Option<Found>, Trouble> {
-    let versions = site.store().count(key)?;
+    let found = untitled(site, key)?;
+    Ok(titled(site, found.into_iter().collect()).pop())
+}
+
+/// The titles are asked for together.
+fn titled(site: &Site, found: Vec<Untitled>) -> Vec<Found> {
+    let newest: Vec<&Entry> = found.iter().map(|(_, newest)| newest).collect();
+    let titles = titles_of(site, &newest);
+    found.into_iter().zip(titles).map(|((found, _), title)| Found { title, ..found }).collect()
+}
+
+/// The same without its title.
+pub(super) fn untitled(site: &Site, key: &str) -> Result<Option<Untitled>, Trouble> {
+    let versions = site.archive().count(key)?;
     if versions == 0 {
         return Ok(None);
     }
     let (Some(first), Some(last)) = (end_version(site, key, false)?, end_version(site, key, true)?) else {
         return Ok(None);
     };
-    Ok(Some(Found {
-        title: title_of(site, &last),
+    let found = Found {
+        title: None,
         versions,
         first: first.id.time.rfc3339(),
         last: last.id.time.rfc3339(),
         stamp: last.id.time.digits14(),
-        url: last.url,
-    }))
+        url: last.url.clone(),
+    };
+    Ok(Some((found, last)))
 }
 
 /// The first or the last capture of a key.
 pub(super) fn end_version(site: &Site, key: &str, last: bool) -> Result<Option<Entry>, Trouble> {
-    first_capture(site.store().versions(key, last))
+    first_capture(site.archive().versions(key, last))
 }
 
 /// The version that was current at a time; failing that, the first after it.
 pub(super) fn version_at(site: &Site, url: &str, at: Timestamp) -> Result<Option<Entry>, Trouble> {
     let key = key_of(url);
-    match first_capture(site.store().versions_until(&key, at))? {
+    match first_capture(site.archive().versions_until(&key, at))? {
         Some(entry) => Ok(Some(entry)),
-        None => first_capture(site.store().versions_after(&key, at)),
+        None => first_capture(site.archive().versions_after(&key, at)),
     }
 }
 
 /// Records that are no captures are few, unless somebody means ill.
-pub(super) fn first_capture(
-    entries: impl Iterator<Item = herodotus_store::Result<Entry>>,
-) -> Result<Option<Entry>, Trouble> {
+pub(super) fn first_capture(entries: Entries<'_>) -> Result<Option<Entry>, Trouble> {
     for entry in entries.take(VERSIONS_COMPARED_MAX) {
         let entry = entry?;
         if entry.is_capture() {

@@ -23,7 +23,7 @@ async fn every_operation_answers_as_the_document_says() {
     let running = Running::start(true).await;
     let document = Document::new(running.get("/api/v1/openapi.json").await.json());
     let operations = operations(&document);
-    assert!(operations.len() >= 17, "{}", operations.len());
+    assert!(operations.len() >= 18, "{}", operations.len());
     for operation in operations.iter().filter(|operation| operation.media() == "application/json") {
         for with_options in [true, false] {
             let answer = running.call(operation, with_options).await;
@@ -141,7 +141,7 @@ async fn an_archive_that_is_only_shown_starts_no_crawls() {
     let answer = running.post("/api/v1/crawls", r#"{"seeds":["https://example.org/"]}"#).await;
     assert_eq!(answer.status, 403);
     answer.is_error(&document);
-    for path in ["events", "ring", "ring/lookup?url=example.org", "ring/events"] {
+    for path in ["events", "ring", "ring/lookup?url=example.org", "ring/health", "ring/events"] {
         let answer = running.get(&format!("/api/v1/{path}")).await;
         assert_eq!(answer.status, 404, "{path}");
         answer.is_error(&document);

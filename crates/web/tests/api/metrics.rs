@@ -161,6 +161,14 @@ async fn every_line_is_as_the_format_says_and_tells_what_is_so() {
         ("herodotus_ring_peers", &[("state", "connected")], 1.0),
         ("herodotus_ring_peer_round_trip_seconds", &[], 0.0125),
         ("herodotus_ring_peer_bytes_total", &[("direction", "out")], 2000.0),
+        ("herodotus_ring_objects", &[("copies", "6")], 40.0),
+        ("herodotus_ring_objects", &[("copies", "2")], 3.0),
+        ("herodotus_ring_objects", &[("copies", "1")], 0.0),
+        ("herodotus_ring_repair_objects", &[], 3.0),
+        ("herodotus_ring_repair_seconds", &[], 7.5),
+        ("herodotus_ring_machines", &[("state", "silent")], 1.0),
+        ("herodotus_ring_machine_served_bytes_total", &[("machine", "abcd")], 9.0),
+        ("herodotus_ring_machine_audit_passed", &[("machine", "3000")], 0.0),
     ] {
         assert_eq!(value(&samples, name, labels), Some(wanted), "{name} {labels:?}");
     }

@@ -2,7 +2,8 @@
 
 use herodotus_web::Refused;
 use herodotus_web::peers::{
-    ContactView, LookupView, NodeView, PeerView, Peers, RingCounters, RingEvent, RingView, StopView,
+    AuditView, ContactView, CopiesView, HealthView, LookupView, MachineView, NodeView, PeerView, Peers, RepairView,
+    RingCounters, RingEvent, RingView, StopView,
 };
 use std::future::Future;
 use std::pin::Pin;
@@ -112,5 +113,34 @@ impl Peers for FakeRing {
 
     fn changed(&self) -> watch::Receiver<u64> {
         self.nodes.subscribe()
+    }
+
+    fn health(&self) -> Option<HealthView> {
+        let machine = |machine: &str| MachineView {
+            machine: machine.to_owned(),
+            name: Some(ODD_NAME.to_owned()),
+            is_alive: true,
+            since: Some("2026-01-02T03:04:05Z".to_owned()),
+            uptime_s: Some(60.5),
+            disk_free_bytes: Some(1000),
+            bytes_held: 70,
+            bytes_served: 9,
+            ..MachineView::default()
+        };
+        let audit =
+            AuditView { time: "2026-01-02T03:04:05Z".to_owned(), is_passed: false, what: "It lied.".to_owned() };
+        Some(HealthView {
+            time: "2026-01-02T03:04:05Z".to_owned(),
+            copies: 6,
+            objects: vec![CopiesView { copies: 6, objects: 40 }, CopiesView { copies: 2, objects: 3 }],
+            repairs: vec![RepairView { what: "A machine died.".to_owned(), ..RepairView::default() }],
+            repair_objects: 3,
+            repair_bytes: 300,
+            repair_done_s: Some(7.5),
+            // The second is the first once more.
+            machines: vec![machine("abcd"), machine("abcd"), MachineView { audit: Some(audit), ..machine("3000") }],
+            machines_asked: 3,
+            machines_silent: 1,
+        })
     }
 }

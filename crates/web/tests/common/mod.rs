@@ -10,13 +10,14 @@ use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 pub(crate) struct Face {
     pub(crate) store: Store,
     pub(crate) ui: u16,
     pub(crate) replay: u16,
     pub(crate) token: String,
-    _folder: tempfile::TempDir,
+    pub(crate) folder: tempfile::TempDir,
     _runtime: tokio::runtime::Runtime,
 }
 
@@ -46,9 +47,15 @@ fn raise_file_limit() {
 
 impl Face {
     pub(crate) fn new() -> Self {
+        Self::with(|_| {}, |site| site)
+    }
+
+    /// An archive that is filled first, and a site that is changed before it answers.
+    pub(crate) fn with(fill: impl FnOnce(&Store), dress: impl FnOnce(Site) -> Site) -> Self {
         raise_file_limit();
         let folder = tempfile::tempdir().unwrap();
         let (store, _) = Store::open(folder.path()).unwrap();
+        fill(&store);
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let bound = runtime.block_on(Bound::bind(&Options { ui: any, replay: any })).unwrap();
@@ -57,9 +64,10 @@ impl Face {
         let token = Token::of(folder.path()).unwrap();
         let shown = token.as_str().to_owned();
         let catalogue = Arc::new(Catalogue::open(&folder.path().join("catalogue")).unwrap());
-        let site = Site::new(store.clone(), folder.path(), None, catalogue, hosts, token);
+        catalogue.catch_up(&store, usize::MAX, &AtomicBool::new(false)).unwrap();
+        let site = dress(Site::new(store.clone(), folder.path(), None, catalogue, hosts, token));
         runtime.spawn(bound.serve(site, std::future::pending()));
-        Self { store, ui, replay, token: shown, _folder: folder, _runtime: runtime }
+        Self { store, ui, replay, token: shown, folder, _runtime: runtime }
     }
 
     /// Keeps an answer of 200 with this type and body.

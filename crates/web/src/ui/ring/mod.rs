@@ -5,7 +5,9 @@
 //! not look a URL up again and again: what was found stays as it was found.
 
 mod circle;
+mod health;
 mod neighbours;
+mod people;
 #[cfg(test)]
 pub(super) mod samples;
 #[cfg(test)]
@@ -14,7 +16,8 @@ mod way;
 
 use super::layout::{self, Here, Shell};
 use super::{Answer, Query, Reader, icons, parts, words};
-use crate::peers::{ContactView, LookupView, PeerView, RingEvent, RingView};
+use crate::archive::Silence;
+use crate::peers::{ContactView, HealthView, LookupView, PeerView, RingEvent, RingView};
 use crate::ring;
 use crate::site::Site;
 use axum::extract::{RawQuery, State};
@@ -52,20 +55,32 @@ pub(super) async fn answer(State(site): State<Site>, reader: Reader, RawQuery(qu
     Ok(page(&peers.view(), &question, &reader, Timestamp::now()))
 }
 
+/// How well everything is kept.
+pub(super) async fn health(State(site): State<Site>, reader: Reader) -> Answer {
+    let Some(peers) = site.peers() else { return Ok(alone(&reader)) };
+    Ok(health::page(peers.health().as_ref(), &reader, Timestamp::now()))
+}
+
+/// Who keeps it.
+pub(super) async fn people(State(site): State<Site>, reader: Reader) -> Answer {
+    let Some(peers) = site.peers() else { return Ok(alone(&reader)) };
+    Ok(people::page(peers.health().as_ref(), &reader, Timestamp::now()))
+}
+
 pub(super) fn page(ring: &RingView, question: &Question, reader: &Reader, now: Timestamp) -> Response {
-    let shell = shell(reader);
+    let shell = shell(reader, "The ring");
     let status = question.trouble.as_ref().map_or(StatusCode::OK, |(status, _)| *status);
     layout::page(status, &shell, &render(ring, question, now))
 }
 
-fn shell(reader: &Reader) -> Shell<'static> {
+fn shell(reader: &Reader, title: &'static str) -> Shell<'static> {
     let here = Here::Ring;
-    Shell { title: "The ring", here, sheet: Some("ring.css"), has_ring: reader.has_ring, ..Shell::default() }
+    Shell { title, here, sheet: Some("ring.css"), has_ring: reader.has_ring, ..Shell::default() }
 }
 
 /// How a ring comes to be.
 pub(super) fn alone(reader: &Reader) -> Response {
-    let shell = shell(reader);
+    let shell = shell(reader, "The ring");
     let steps = [
         ("Begin one on this machine, and start its node again", "herodotus ring create"),
         ("Invite another machine: this prints a ticket for it", "herodotus ring invite"),
@@ -88,10 +103,33 @@ pub(super) fn alone(reader: &Reader) -> Response {
     layout::page(StatusCode::OK, &shell, &main)
 }
 
+/// The three pages of a ring.
+const TABS: [(&str, &str); 3] = [("/ring", "Circle"), ("/ring/health", "Health"), ("/ring/people", "People")];
+
+fn tabs(here: &str) -> Markup {
+    html! {
+        nav.tabs aria-label="The ring" {
+            @for (path, name) in TABS { a href=(path) aria-current=[(path == here).then_some("page")] { (name) } }
+        }
+    }
+}
+
+/// Where nobody looks after copies.
+fn unknown() -> Markup {
+    html! { p.note { "This machine does not look after copies yet, so that it cannot say how well they are kept." } }
+}
+
+/// Machines that did not say how they are.
+fn silent(health: &HealthView) -> Markup {
+    let HealthView { machines_asked: asked, machines_silent: silent, .. } = *health;
+    let silence = (silent > 0).then_some(Silence { asked, silent });
+    parts::silence(silence, "these numbers are without theirs.")
+}
+
 fn render(ring: &RingView, question: &Question, now: Timestamp) -> Markup {
     html! {
         div.ring-page data-live-from="/ring" data-live-events="/api/v1/ring/events" {
-            header.page-head { div data-live="head" { (head(ring)) } }
+            header.page-head { (tabs("/ring")) div data-live="head" { (head(ring)) } }
             div.split.ring-top {
                 div.side {
                     section.card.circle-card aria-label="The circle" { (circle::figure(ring, question.found.as_ref())) }

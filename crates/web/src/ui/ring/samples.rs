@@ -1,7 +1,10 @@
 //! Hand-made rings for the tests: with a text of the caller's in every place that strangers fill.
 
-use super::{Question, alone, page};
-use crate::peers::{ContactView, LookupView, NodeView, PeerView, RingCounters, RingEvent, RingView, StopView};
+use super::{Question, alone, health, page, people};
+use crate::peers::{
+    AuditView, ContactView, CopiesView, HealthView, LookupView, MachineView, NodeView, PeerView, RepairView,
+    RingCounters, RingEvent, RingView, StopView,
+};
 use crate::ui::Reader;
 use crate::ui::samples::{Words, now, reader};
 use axum::response::Response;
@@ -14,7 +17,14 @@ pub(in crate::ui) fn pages(words: Words<'_>) -> Vec<(&'static str, Response)> {
     let trouble = (StatusCode::SERVICE_UNAVAILABLE, words.title.to_owned());
     let failed = Question { url: words.url.to_owned(), found: None, trouble: Some(trouble) };
     let bare = RingView { name: words.title.to_owned(), nodes_estimate: f64::NAN, ..RingView::default() };
+    let kept = health_of(words);
+    let whole = HealthView { objects: vec![CopiesView { copies: 6, objects: 9 }], ..HealthView::default() };
     vec![
+        ("ring-health", health::page(Some(&kept), &at_home, now())),
+        ("ring-health-whole", health::page(Some(&whole), &at_home, now())),
+        ("ring-health-unknown", health::page(None, &at_home, now())),
+        ("ring-people", people::page(Some(&kept), &at_home, now())),
+        ("ring-people-unknown", people::page(None, &at_home, now())),
         ("ring", page(&ring, &Question::default(), &at_home, now())),
         ("ring-found", page(&ring, &found, &at_home, now())),
         ("ring-failed", page(&ring, &failed, &at_home, now())),
@@ -76,6 +86,53 @@ pub(in crate::ui) fn ring_of(words: Words<'_>) -> RingView {
         events: vec![RingEvent { time: "2026-11-16T03:59:00Z".to_owned(), kind: "dead", what: words.title.to_owned() }],
         counters: RingCounters { lookups_done: 4, hops_sum: 6, lookups_failed: 1, ..RingCounters::default() },
         ..RingView::default()
+    }
+}
+
+/// Some objects in danger, one machine on probation, one that failed its audit and does not answer.
+pub(in crate::ui) fn health_of(words: Words<'_>) -> HealthView {
+    let machine = |key: &str, name: Option<&str>| MachineView {
+        machine: format!("{key}{}", words.title),
+        name: name.map(str::to_owned),
+        is_alive: true,
+        since: Some("2026-01-02T03:04:05Z".to_owned()),
+        uptime_s: Some(100_000.0),
+        disk_used_bytes: Some(5_000_000_000),
+        disk_free_bytes: Some(95_000_000_000),
+        objects_held: 40_000,
+        bytes_held: 4_000_000_000,
+        bytes_served: 12_000_000,
+        pages_fetched: 1_234,
+        ..MachineView::default()
+    };
+    let audit =
+        |is_passed| AuditView { time: "2026-11-16T03:00:00Z".to_owned(), is_passed, what: words.title.to_owned() };
+    let copies = |(copies, objects)| CopiesView { copies, objects };
+    HealthView {
+        time: "2026-11-16T03:59:00Z".to_owned(),
+        copies: 6,
+        objects: [(6, 40_000), (5, 1_200), (1, 3), (0, 0)].map(copies).to_vec(),
+        repairs: vec![
+            RepairView {
+                what: words.title.to_owned(),
+                machine: words.url.to_owned(),
+                objects_left: 1_203,
+                bytes_left: 120_000_000,
+                bytes_per_s: 2_000_000.0,
+                done_s: Some(60.0),
+            },
+            RepairView { what: words.title.to_owned(), bytes_per_s: f64::NAN, ..RepairView::default() },
+        ],
+        repair_objects: 1_203,
+        repair_bytes: 120_000_000,
+        repair_done_s: Some(75.0),
+        machines: vec![
+            MachineView { is_ours: true, audit: Some(audit(true)), ..machine("aaaa", Some(words.title)) },
+            MachineView { audit: Some(audit(false)), is_alive: false, ..machine("bbbb", Some(words.title)) },
+            MachineView { is_on_probation: true, probation_left_s: Some(f64::NAN), ..machine("cccc", None) },
+        ],
+        machines_asked: 3,
+        machines_silent: 1,
     }
 }
 

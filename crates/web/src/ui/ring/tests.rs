@@ -1,9 +1,9 @@
 //! The ring's page and `/metrics`, asked through the guard.
 
-use super::samples::{lookup_of, ring_of};
+use super::samples::{health_of, lookup_of, ring_of};
 use crate::crawls::Refused;
 use crate::limits::{LOOKUP_TIME, LOOKUPS_MAX};
-use crate::peers::{LookupView, NodeView, Peers, RingView};
+use crate::peers::{HealthView, LookupView, NodeView, Peers, RingView};
 use crate::ui::route_tests::House;
 use crate::ui::samples::PLAIN;
 use axum::body::Body;
@@ -40,6 +40,10 @@ impl Peers for FakeRing {
 
     fn changed(&self) -> watch::Receiver<u64> {
         self.changed.subscribe()
+    }
+
+    fn health(&self) -> Option<HealthView> {
+        Some(health_of(PLAIN))
     }
 }
 
@@ -91,6 +95,48 @@ async fn who_keeps_a_url_is_told_hop_by_hop_and_asked_once() {
     assert!(told.text.contains("data-live-from=\"/ring\""), "{}", told.text);
     let live = told.text.split("data-live=\"").skip(1).map(|part| part.split('"').next().unwrap()).collect::<Vec<_>>();
     assert_eq!(live, ["head", "circle", "middle", "spots", "numbers", "neighbours", "events", "machines"]);
+}
+
+#[tokio::test]
+async fn how_well_everything_is_kept_is_told_and_by_whom() {
+    let (house, _) = house();
+    let told = house.get("/ring/health").await;
+    assert_eq!(told.status, StatusCode::OK);
+    for part in [
+        "in danger",
+        "<strong>1,203</strong> of 41,203 objects",
+        "on fewer than 6 machines",
+        "1 of 3 machines did not answer",
+        "5 copies",
+        "done in about 1 min 15 s",
+        "standing still",
+        "on probation",
+        "does not answer",
+        "95 GB",
+        "passed",
+        "failed",
+    ] {
+        assert!(told.text.contains(part), "{part}: {}", told.text);
+    }
+    let live = told.text.split("data-live=\"").skip(1).map(|part| part.split('"').next().unwrap()).collect::<Vec<_>>();
+    assert_eq!(live, ["head", "copies", "repairs", "machines"]);
+    let told = house.get("/ring/people").await;
+    // Two machines are called the same, and one has no name.
+    for part in ["by 2 contributors with 3 machines", "Somebody without a name", "8.0 GB", "67 %", "2,468"] {
+        assert!(told.text.contains(part), "{part}: {}", told.text);
+    }
+    for page in ["/ring", "/ring/health", "/ring/people"] {
+        let told = house.get(page).await;
+        assert_eq!(
+            told.text.matches(&format!("href=\"{page}\" aria-current=\"page\"")).count(),
+            if page == "/ring" { 2 } else { 1 },
+            "{page}"
+        );
+    }
+    // Without a ring these pages, too, say how to make one.
+    for page in ["/ring/health", "/ring/people"] {
+        assert!(House::in_ring(None).get(page).await.text.contains("herodotus ring create"), "{page}");
+    }
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 use crate::console::Console;
 use anyhow::{Context, Result, bail};
 use herodotus_node::Keeper;
+use herodotus_node::copies::Copies;
 use herodotus_node::ring::RingNode;
 use herodotus_store::{Options, Store};
 use std::fmt::Display;
@@ -37,6 +38,7 @@ pub(crate) struct House {
     pub(crate) store: Store,
     pub(crate) keeper: Keeper,
     pub(crate) ring: Option<RingNode>,
+    pub(crate) copies: Option<Copies>,
     pub(crate) runtime: tokio::runtime::Handle,
 }
 
@@ -114,6 +116,19 @@ impl Session {
     /// Who else crawls into this archive.
     pub(crate) fn keeper(&self) -> Option<&Keeper> {
         self.inside.as_ref().map(|inside| &inside.house.keeper)
+    }
+
+    /// The copies that the node keeps for its ring, and where they are kept track of.
+    pub(crate) fn copies(&self) -> Option<(Copies, tokio::runtime::Handle)> {
+        let house = &self.inside.as_ref()?.house;
+        Some((house.copies.clone()?, house.runtime.clone()))
+    }
+
+    /// Waits until what was stored is kept by as many machines of the ring as a write needs; at once outside of a ring. Says how it went.
+    pub(crate) fn hand_on(&self) -> Option<Result<()>> {
+        let house = &self.inside.as_ref()?.house;
+        let copies = house.copies.as_ref()?;
+        Some(house.runtime.block_on(copies.handed_on()).map_err(Into::into))
     }
 
     /// The ring that the node takes part in.

@@ -68,6 +68,13 @@ impl Import {
             }
         }
         session.close(store)?;
+        if let Some(handed_on) = session.hand_on() {
+            handed_on.context("handing on to the ring: it goes on in the background")?;
+            match session.json {
+                true => json_line(session, &json!({ "event": "handed on" }))?,
+                false => session.say("Handed on: as many machines of the ring as a write needs have it."),
+            }
+        }
         Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 

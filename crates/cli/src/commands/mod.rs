@@ -12,6 +12,7 @@ pub(crate) mod import;
 pub(crate) mod list;
 pub(crate) mod remove;
 pub(crate) mod ring;
+mod ring_health;
 pub(crate) mod serve;
 pub(crate) mod sim;
 pub(crate) mod stats;

@@ -5,6 +5,7 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, Subcommand};
 use herodotus_base::PeerKey;
 use herodotus_net::{Relay, Ticket};
+use herodotus_node::copies::CopiesSettings;
 use herodotus_node::ring::{RingNode, RingSettings, admit, create, membership};
 use herodotus_web::Peers;
 use herodotus_web::peers::{ContactView, LookupView, RingView};
@@ -48,6 +49,22 @@ pub(crate) struct Part {
     /// How often neighbours are asked how they are, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 2000, value_parser = clap::value_parser!(u64).range(50..=600_000))]
     ring_pace: u64,
+
+    /// Machines on which something must lie before it counts as kept
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=64))]
+    durable_on: u16,
+
+    /// How slowly copies are kept: 1 waits a quarter of an hour for a machine that is away, 0.1 a tenth of that
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
+    copies_pace: f64,
+
+    /// Days in which a machine reads all its own bytes through, to find what has rotted
+    #[arg(long, value_name = "DAYS", default_value_t = 30.0)]
+    scrub_days: f64,
+
+    /// Send readers to the machine that holds a page instead of showing it from here (needs --url on every machine)
+    #[arg(long)]
+    pub(crate) redirect: bool,
 }
 
 impl Part {
@@ -63,8 +80,26 @@ impl Part {
         };
         let Some(admission) = admission else { return Ok(None) };
         let listen = self.peers.iter().map(SocketAddr::to_string).collect::<Vec<_>>().join(", ");
-        let started = RingNode::start(data, admission, &settings).await;
+        let started = RingNode::start(data, admission, &settings, true).await;
         started.map(Some).with_context(|| format!("listening for peers on {listen} (choose another with --peers)"))
+    }
+
+    /// How copies are kept. `public`: where people reach this node's pages.
+    pub(crate) fn copies(&self, public: Option<String>) -> Result<CopiesSettings> {
+        ensure!(
+            self.copies_pace > 0.0 && self.copies_pace <= 1000.0,
+            "--copies-pace {} is no pace: more than 0 and at most 1000",
+            self.copies_pace
+        );
+        ensure!(
+            self.scrub_days > 0.0 && self.scrub_days <= 36_500.0,
+            "--scrub-days {} is no time: more than 0, at most a hundred years",
+            self.scrub_days
+        );
+        let mut settings = CopiesSettings { durable_on: self.durable_on, public, ..CopiesSettings::default() };
+        settings = settings.at_pace(self.copies_pace);
+        settings.scrub_every = Duration::from_secs_f64(self.scrub_days * 86_400.0);
+        Ok(settings)
     }
 
     fn settings(&self) -> RingSettings {
@@ -111,6 +146,10 @@ enum What {
     Status,
     /// Find who is responsible for a URL, and show the way there
     Lookup(Lookup),
+    /// Say how many copies everything has, what is being repaired, and what each machine holds
+    Health,
+    /// Leave the ring for good: hand over what this machine owns, then stop taking part
+    Leave,
 }
 
 #[derive(Debug, Args)]
@@ -157,13 +196,15 @@ impl Ring {
             What::Revoke(revoke) => revoke.run(session)?,
             What::Status => status(session)?,
             What::Lookup(lookup) => lookup.run(session)?,
+            What::Health => super::ring_health::show(session)?,
+            What::Leave => super::ring_health::leave(session)?,
         }
         Ok(ExitCode::SUCCESS)
     }
 }
 
 /// The running node's ring. Commands that were sent to a node find it; others say what to do.
-fn ring_of(session: &Session) -> Result<RingNode> {
+pub(super) fn ring_of(session: &Session) -> Result<RingNode> {
     match session.ring() {
         Some(ring) => Ok(ring),
         None if membership(&session.data_dir()?)?.is_some() => {

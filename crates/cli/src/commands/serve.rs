@@ -7,6 +7,7 @@ use crate::session::{House, Session};
 use crate::show::{count, json_line, plural};
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
+use herodotus_node::copies::Copies;
 use herodotus_node::crawl::Definition;
 use herodotus_node::{Indexer, Keeper};
 use herodotus_store::Store;
@@ -163,18 +164,30 @@ impl Face {
         let keeper = crawls.map(|base| Keeper::new(data, store.clone(), base));
         let indexer = Indexer::start(data, store)?;
         let runtime = tokio::runtime::Handle::current();
+        let copies = match (&ring, &part) {
+            (Some(ring), Some(part)) => {
+                let (ring, store, catalogue) = (ring.clone(), store.clone(), indexer.catalogue());
+                let settings = part.copies(self.url.clone())?;
+                // It may have to read the whole index once.
+                let started = tokio::task::spawn_blocking(move || Copies::start(ring, store, catalogue, settings));
+                Some(started.await.context("starting to keep copies")??)
+            }
+            _ => None,
+        };
         let house = keeper.clone().map(|keeper| House {
             data: data.to_owned(),
             store: store.clone(),
             keeper,
             ring: ring.clone(),
+            copies: copies.clone(),
             runtime,
         });
         let desk = house.map(|house| Desk::open(house, crate::answer)).transpose()?;
         let running = keeper.clone().map(|keeper| Arc::new(keeper) as Arc<dyn Crawls>);
         let mut site = Site::new(store.clone(), data, running, indexer.catalogue(), hosts, token);
-        if let Some(ring) = &ring {
-            site = site.with_peers(Arc::new(ring.clone()));
+        if let Some(copies) = &copies {
+            let redirects = part.as_ref().is_some_and(|part| part.redirect);
+            site = site.with_peers(Arc::new(copies.clone())).with_elsewhere(Arc::new(copies.clone()), redirects);
         }
         self.announce(session, data, store, ui, replay)?;
         bound.serve(site, stop_signal()).await;

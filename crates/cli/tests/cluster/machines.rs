@@ -226,16 +226,22 @@ impl Cluster {
 }
 
 impl Machine {
-    /// Asks its pages for JSON.
-    pub(crate) fn get(&self, path: &str) -> Result<Value, String> {
+    /// Asks its pages for anything, and gives the head and the body as it came.
+    pub(crate) fn ask(&self, path: &str) -> Result<(String, Vec<u8>), String> {
         let mut stream = TcpStream::connect(&self.http).map_err(|error| error.to_string())?;
         stream.set_read_timeout(Some(Duration::from_secs(30))).map_err(|error| error.to_string())?;
         let head = format!("GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", self.http);
         stream.write_all(head.as_bytes()).map_err(|error| error.to_string())?;
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer).map_err(|error| error.to_string())?;
-        let text = String::from_utf8_lossy(&answer).into_owned();
-        let (head, body) = text.split_once("\r\n\r\n").ok_or("no answer")?;
+        let end = answer.windows(4).position(|four| four == b"\r\n\r\n").ok_or("no answer")?;
+        Ok((String::from_utf8_lossy(&answer[..end]).into_owned(), answer.split_off(end + 4)))
+    }
+
+    /// Asks its pages for JSON.
+    pub(crate) fn get(&self, path: &str) -> Result<Value, String> {
+        let (head, body) = self.ask(path)?;
+        let body = &*String::from_utf8_lossy(&body);
         if !head.starts_with("HTTP/1.1 200") {
             return Err(format!("{} {body}", head.lines().next().unwrap_or("")));
         }

@@ -2,6 +2,7 @@
 //! was not invited. What needs a network that can be cut is in `.ci/ring`.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod copies;
 mod machines;
 
 use machines::Cluster;

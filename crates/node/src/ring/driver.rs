@@ -3,13 +3,15 @@
 use super::files::{Remembered, write_peers};
 use super::view::{Diary, view};
 use bytes::Bytes;
-use herodotus_base::Id;
-use herodotus_net::{Address, BoxFuture, CallError, Caller, Claim, Endpoint, Kind, PlaceError, Refusal, Service};
+use herodotus_base::{Id, PeerKey};
+use herodotus_net::{
+    Address, BoxFuture, CallError, Caller, Claim, Endpoint, Kind, PlaceError, Refusal, Service, Stream,
+};
 use herodotus_ring::{
     Body, Config, Contact, Envelope, Event, LookupFailure, LookupId, Output, Ring, Standing, Stop, Verdict,
 };
 use herodotus_web::peers::{RingCounters, RingView};
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -46,6 +48,10 @@ pub(super) enum Command {
         key: Id,
         reply: oneshot::Sender<Found>,
     },
+    /// What a node of ours holds was handed over: it may go.
+    HandedOver {
+        node: Id,
+    },
     Stop {
         is_leaving: bool,
         reply: oneshot::Sender<()>,
@@ -60,6 +66,27 @@ pub(super) struct Found {
     pub(super) stops: Vec<Stop>,
     pub(super) took: Duration,
 }
+
+/// Where our nodes stand, for those who live on the ring. A state and not a stream of events: whoever looks late misses nothing.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Neighbourhood {
+    pub(crate) nodes: Vec<Seat>,
+    /// Machines that stopped answering, and when; the latest last.
+    pub(crate) deaths: VecDeque<(PeerKey, Instant)>,
+}
+
+/// One of our nodes in the ring.
+#[derive(Clone, Debug)]
+pub(crate) struct Seat {
+    pub(crate) contact: Contact,
+    pub(crate) arc: (Id, Id),
+    pub(crate) successors: Vec<Contact>,
+    /// It wants to go, and waits for what it holds to be handed over.
+    pub(crate) is_leaving: bool,
+}
+
+/// Deaths that are remembered for those who look late.
+const DEATHS_MAX: usize = 64;
 
 pub(super) struct Driver {
     nodes: BTreeMap<Id, Ring>,
@@ -78,12 +105,26 @@ pub(super) struct Driver {
     counters: RingCounters,
     view: watch::Sender<Arc<RingView>>,
     changed: watch::Sender<u64>,
+    neighbourhood: watch::Sender<Arc<Neighbourhood>>,
+    deaths: VecDeque<(PeerKey, Instant)>,
+    leaving: BTreeSet<Id>,
+    /// Something that those who live on the ring must know.
+    has_news: bool,
     data: PathBuf,
     remembered: Remembered,
     /// We became a member: that is worth remembering at once.
     has_joined: bool,
     is_remembered: bool,
     stopping: Option<oneshot::Sender<()>>,
+    /// Somebody keeps copies, and says when they are handed over.
+    has_keeper: bool,
+}
+
+/// What the driver lets others watch.
+pub(super) struct Windows {
+    pub(super) view: watch::Receiver<Arc<RingView>>,
+    pub(super) changed: watch::Receiver<u64>,
+    pub(super) neighbourhood: watch::Receiver<Arc<Neighbourhood>>,
 }
 
 impl Driver {
@@ -94,7 +135,8 @@ impl Driver {
         endpoint: Endpoint,
         commands: mpsc::Sender<Command>,
         data: &Path,
-    ) -> (Self, watch::Receiver<Arc<RingView>>, watch::Receiver<u64>) {
+        has_keeper: bool,
+    ) -> (Self, Windows) {
         let mut nodes = BTreeMap::new();
         let order: Vec<Id> = contacts.iter().map(|contact| contact.id).collect();
         let first = contacts.first().cloned();
@@ -114,6 +156,7 @@ impl Driver {
         }
         let (view, views) = watch::channel(Arc::default());
         let (changed, changes) = watch::channel(0);
+        let (neighbourhood, neighbourhoods) = watch::channel(Arc::default());
         let driver = Self {
             nodes,
             order,
@@ -128,19 +171,25 @@ impl Driver {
             counters: RingCounters::default(),
             view,
             changed,
+            neighbourhood,
+            deaths: VecDeque::new(),
+            leaving: BTreeSet::new(),
+            has_news: true,
             data: data.to_owned(),
             has_joined: remembered.was_member,
             is_remembered: true,
             remembered,
             stopping: None,
+            has_keeper,
         };
-        (driver, views, changes)
+        (driver, Windows { view: views, changed: changes, neighbourhood: neighbourhoods })
     }
 
     pub(super) async fn run(mut self, mut inbox: mpsc::Receiver<Command>) {
         let (mut show_at, mut remember_at) = (Instant::now(), Instant::now() + REMEMBER_EVERY);
         loop {
             self.flush();
+            self.tell_neighbourhood();
             if show_at <= Instant::now() {
                 self.show();
                 show_at = Instant::now() + SHOW_EVERY;
@@ -213,6 +262,11 @@ impl Driver {
                 };
                 let lookup = ring.lookup(now, key);
                 self.lookups.insert((id, lookup), (Instant::now(), reply));
+            }
+            Command::HandedOver { node } => {
+                if let Some(ring) = self.nodes.get_mut(&node).filter(|_| self.leaving.remove(&node)) {
+                    ring.handed_over(now);
+                }
             }
             Command::Stop { reply, .. } => {
                 self.stopping = Some(reply);
@@ -300,21 +354,50 @@ impl Driver {
                 }
                 return;
             }
+            Event::HandOver { .. } if self.has_keeper => {
+                self.leaving.insert(node);
+                self.has_news = true;
+            }
             Event::HandOver { .. } => {
-                // Nothing is kept on the ring yet, so nothing has to be carried.
+                // Nobody keeps copies here, so nothing has to be carried.
                 let now = self.start.elapsed();
                 if let Some(ring) = self.nodes.get_mut(&node) {
                     ring.handed_over(now);
                 }
             }
-            Event::PeerDead { .. } => self.counters.peers_died += 1,
+            Event::PeerDead { ref contact } => {
+                self.counters.peers_died += 1;
+                if self.deaths.len() == DEATHS_MAX {
+                    self.deaths.pop_front();
+                }
+                self.deaths.push_back((contact.key, Instant::now()));
+                self.has_news = true;
+            }
             Event::Joined { .. } => {
                 self.has_joined = true;
                 self.is_remembered = false;
+                self.has_news = true;
             }
-            Event::RangeGained { .. } | Event::RangeLost { .. } | Event::NeighboursChanged { .. } | Event::Left => {}
+            Event::RangeGained { .. } | Event::RangeLost { .. } | Event::NeighboursChanged { .. } | Event::Left => {
+                self.has_news = true;
+            }
         }
         self.diary.write(&event);
+    }
+
+    fn tell_neighbourhood(&mut self) {
+        if !std::mem::take(&mut self.has_news) {
+            return;
+        }
+        let members = self.nodes.values().filter(|ring| ring.is_member());
+        let seats = members.map(|ring| Seat {
+            contact: ring.me().clone(),
+            arc: ring.arc(),
+            successors: ring.status().neighbours.successors,
+            is_leaving: self.leaving.contains(&ring.me().id),
+        });
+        let new = Neighbourhood { nodes: seats.collect(), deaths: self.deaths.clone() };
+        self.neighbourhood.send_replace(Arc::new(new));
     }
 
     /// Shows pages how things stand, if that is news.
@@ -348,7 +431,7 @@ impl Driver {
 }
 
 /// What a peer sent, if it makes sense and is from the node it says.
-fn decode(bytes: &[u8], key: herodotus_base::PeerKey) -> Option<Envelope> {
+fn decode(bytes: &[u8], key: PeerKey) -> Option<Envelope> {
     if bytes.len() > ENVELOPE_BYTES_MAX {
         return None;
     }
@@ -356,20 +439,25 @@ fn decode(bytes: &[u8], key: herodotus_base::PeerKey) -> Option<Envelope> {
 }
 
 /// The side that peers call.
-#[derive(Debug)]
 pub(super) struct Calls {
     commands: mpsc::Sender<Command>,
     /// Known only after the endpoint is, which needs us first.
     endpoint: OnceLock<Endpoint>,
+    /// Who answers everything that is not the ring's own.
+    keeper: OnceLock<Arc<dyn Service>>,
 }
 
 pub(super) fn service(commands: mpsc::Sender<Command>) -> Arc<Calls> {
-    Arc::new(Calls { commands, endpoint: OnceLock::new() })
+    Arc::new(Calls { commands, endpoint: OnceLock::new(), keeper: OnceLock::new() })
 }
 
 impl Calls {
     pub(super) fn set_endpoint(&self, endpoint: Endpoint) {
         let _ = self.endpoint.set(endpoint);
+    }
+
+    pub(super) fn set_keeper(&self, keeper: Arc<dyn Service>) {
+        let _ = self.keeper.set(keeper);
     }
 
     /// Reads an envelope and sees that whoever sends it may say it.
@@ -399,7 +487,10 @@ async fn settle(endpoint: &Endpoint, from: Caller, contact: &Contact) -> Result<
 impl Service for Calls {
     fn call(&self, from: Caller, kind: Kind, payload: Bytes) -> BoxFuture<Result<Bytes, Refusal>> {
         if kind != RING {
-            return Box::pin(async move { Err(Refusal::UnknownKind(kind.0)) });
+            return match self.keeper.get() {
+                Some(keeper) => keeper.call(from, kind, payload),
+                None => Box::pin(async move { Err(Refusal::UnknownKind(kind.0)) }),
+            };
         }
         let (read, commands) = (self.read(from, &payload), self.commands.clone());
         Box::pin(async move {
@@ -411,6 +502,13 @@ impl Service for Calls {
             let answer = answer.await.map_err(|_| Refusal::service("no node here has that place"))?;
             postcard::to_stdvec(&answer).map(Bytes::from).map_err(|_| Refusal::Busy)
         })
+    }
+
+    fn stream(&self, from: Caller, kind: Kind, head: Bytes, stream: Stream) -> BoxFuture<()> {
+        match self.keeper.get() {
+            Some(keeper) => keeper.stream(from, kind, head, stream),
+            None => Box::pin(async {}),
+        }
     }
 
     fn notice(&self, from: Caller, kind: Kind, payload: Bytes) -> BoxFuture<()> {

@@ -10,12 +10,13 @@ mod view;
 
 pub use files::{machine_key, machine_secret, ring_dir};
 
-use driver::{Command, Driver, Found};
+pub(crate) use driver::Neighbourhood;
+use driver::{Calls, Command, Driver, Found, Windows};
 use files::{Remembered, read_peers, write_peers};
 use herodotus_base::{Id, PeerKey, Timestamp};
-use herodotus_net::{Admission, Endpoint, NetError, Relay, RingKind, Settings, Ticket};
-use herodotus_ring::placement::{Placement, place};
-use herodotus_ring::{Config, Contact, Identity, LookupFailure};
+use herodotus_net::{Admission, Endpoint, NetError, Relay, RingKind, Service, Settings, Ticket};
+use herodotus_ring::placement::{Placement, place_of_key};
+use herodotus_ring::{Config, Contact, Identity, LookupFailure, Verdict};
 use herodotus_web::Refused;
 use herodotus_web::peers::{LookupView, Peers, RingView};
 use std::net::SocketAddr;
@@ -98,6 +99,8 @@ pub struct RingNode {
     commands: mpsc::Sender<Command>,
     view: watch::Receiver<Arc<RingView>>,
     changed: watch::Receiver<u64>,
+    neighbourhood: watch::Receiver<Arc<Neighbourhood>>,
+    calls: Arc<Calls>,
     endpoint: Endpoint,
     admission: Arc<Admission>,
     data: PathBuf,
@@ -153,8 +156,14 @@ pub async fn admit(data: &Path, ticket: &Ticket, settings: &RingSettings) -> Res
 }
 
 impl RingNode {
-    /// Starts to take part in the ring that the data directory belongs to.
-    pub async fn start(data: &Path, admission: Admission, settings: &RingSettings) -> Result<Self, RingError> {
+    /// Starts to take part in the ring that the data directory belongs to. `has_keeper`: somebody keeps copies here
+    /// ([`crate::copies::Copies`]), and is waited for when we leave.
+    pub async fn start(
+        data: &Path,
+        admission: Admission,
+        settings: &RingSettings,
+        has_keeper: bool,
+    ) -> Result<Self, RingError> {
         let secret = machine_secret(data)?;
         let admission = Arc::new(admission);
         let (commands, inbox) = mpsc::channel(QUEUE_MAX);
@@ -180,16 +189,19 @@ impl RingNode {
             seed: Timestamp::now().millis().unsigned_abs(),
             ..Config::default()
         };
-        let (driver, view, changed) = Driver::new(
+        let (driver, windows) = Driver::new(
             nodes.ok_or(RingError::NoAddress)?,
             &config,
             remembered,
             endpoint.clone(),
             commands.clone(),
             data,
+            has_keeper,
         );
         tokio::spawn(driver.run(inbox));
-        Ok(Self { commands, view, changed, endpoint, admission, data: data.to_owned() })
+        let Windows { view, changed, neighbourhood } = windows;
+        let calls = service;
+        Ok(Self { commands, view, changed, neighbourhood, calls, endpoint, admission, data: data.to_owned() })
     }
 
     pub fn admission(&self) -> &Admission {
@@ -210,12 +222,40 @@ impl RingNode {
         Ok(self.admission.revoke(machine)?)
     }
 
+    /// Who is responsible for a place.
+    pub(crate) async fn owner_of(&self, place: Id) -> Result<Verdict, RingError> {
+        self.look_up(place).await?.outcome.map_err(RingError::Lookup)
+    }
+
+    async fn look_up(&self, key: Id) -> Result<Found, RingError> {
+        let (reply, answer) = oneshot::channel();
+        self.commands.send(Command::Lookup { key, reply }).await.map_err(|_| RingError::Stopping)?;
+        answer.await.map_err(|_| RingError::Stopping)
+    }
+
+    /// What our nodes have around them.
+    pub(crate) fn neighbourhood(&self) -> watch::Receiver<Arc<Neighbourhood>> {
+        self.neighbourhood.clone()
+    }
+
+    pub(crate) fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    /// Who answers peers' calls that are not the ring's own.
+    pub(crate) fn set_keeper(&self, keeper: Arc<dyn Service>) {
+        self.calls.set_keeper(keeper);
+    }
+
+    /// What a node of ours holds lies elsewhere now: it may go.
+    pub(crate) async fn handed_over(&self, node: Id) {
+        let _ = self.commands.send(Command::HandedOver { node }).await;
+    }
+
     /// Who is responsible for a URL.
     pub async fn find(&self, url: &str) -> Result<LookupView, RingError> {
         let key = key_of(url)?;
-        let (reply, answer) = oneshot::channel();
-        self.commands.send(Command::Lookup { key, reply }).await.map_err(|_| RingError::Stopping)?;
-        let Found { outcome, stops, took } = answer.await.map_err(|_| RingError::Stopping)?;
+        let Found { outcome, stops, took } = self.look_up(key).await?;
         let verdict = outcome.map_err(RingError::Lookup)?;
         let copies = usize::from(self.admission.charter().terms().copies);
         Ok(view::lookup(url, key, &verdict, &stops, took, copies, self.endpoint.key()))
@@ -230,18 +270,23 @@ impl RingNode {
 
     /// Leaves in good order: hands over, tells the neighbours, closes every connection. Bounded in time.
     pub async fn leave(&self) {
-        self.stop(true).await;
+        self.leave_within(LEAVE_WAIT).await;
+    }
+
+    /// The same with more time to hand over.
+    pub async fn leave_within(&self, time: Duration) {
+        self.stop(true, time).await;
     }
 
     /// Stops without leaving: for a short absence, after which we come back to our place.
     pub async fn pause(&self) {
-        self.stop(false).await;
+        self.stop(false, LEAVE_WAIT).await;
     }
 
-    async fn stop(&self, is_leaving: bool) {
+    async fn stop(&self, is_leaving: bool, time: Duration) {
         let (reply, done) = oneshot::channel();
         if self.commands.send(Command::Stop { is_leaving, reply }).await.is_ok() {
-            let _ = tokio::time::timeout(LEAVE_WAIT, done).await;
+            let _ = tokio::time::timeout(time, done).await;
         }
         self.endpoint.close().await;
     }
@@ -267,7 +312,7 @@ fn key_of(url: &str) -> Result<Id, RingError> {
     let no_url = || RingError::NoUrl(url.to_owned());
     let written = if url.contains("://") { url.to_owned() } else { format!("http://{url}") };
     let parsed = herodotus_page::WebUrl::parse(&written).map_err(|_| no_url())?;
-    Ok(place(Placement::ByHost, parsed.host(), parsed.as_str(), 1))
+    Ok(place_of_key(Placement::ByHost, &herodotus_store::key_of(parsed.as_str()), 1))
 }
 
 fn net_settings(secret: [u8; 32], settings: &RingSettings) -> Settings {

@@ -1,0 +1,238 @@
+//! Answering peers: what they compare, bring, fetch, challenge and read. Everything comes within the transport's bounds; what reads the disk runs where it may
+//! block, a bounded number at once.
+
+use super::exchange::take_in;
+use super::holdings::Shelf;
+use super::wire::{Ask, Bytes as WireBytes, COPIES, ENTRIES_MAX, Hit, NAMES_MAX, Name, Reply, TITLES_MAX, WireEntry};
+use super::{CopiesError, Inner, bulk, health};
+use bytes::Bytes;
+use herodotus_base::{PeerKey, Sha256};
+use herodotus_catalogue::Found;
+use herodotus_net::{Address, BoxFuture, Caller, Kind, Refusal, Service, Stream};
+use herodotus_replica::compare;
+use herodotus_ring::Contact;
+use herodotus_store::EntryKey;
+use herodotus_store::parcel::Outcome;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Weak};
+use tokio::sync::{Semaphore, mpsc};
+
+/// Peers' questions that read the disk at once. Our own readers have theirs.
+const READERS_MAX: usize = 8;
+/// A parcel, and with it an answer, stays below what a call may carry.
+pub(super) const PARCEL_BYTES_MAX: usize = 900 * 1024;
+/// Entries that one challenge is about.
+pub(super) const CHALLENGE_MAX: usize = 16;
+
+pub(super) struct Desk {
+    /// Not more than that: the endpoint that holds us is held by it.
+    inner: Weak<Inner>,
+    readers: Arc<Semaphore>,
+}
+
+impl Desk {
+    pub(super) fn new(inner: &Arc<Inner>) -> Self {
+        Self { inner: Arc::downgrade(inner), readers: Arc::new(Semaphore::new(READERS_MAX)) }
+    }
+}
+
+impl Service for Desk {
+    fn call(&self, from: Caller, kind: Kind, payload: Bytes) -> BoxFuture<Result<Bytes, Refusal>> {
+        let (inner, readers) = (self.inner.upgrade(), self.readers.clone());
+        Box::pin(async move {
+            if kind != COPIES {
+                return Err(Refusal::UnknownKind(kind.0));
+            }
+            let inner = inner.ok_or(Refusal::Busy)?;
+            let ask: Ask =
+                postcard::from_bytes(&payload).map_err(|_| Refusal::service("that is no question about copies"))?;
+            let reply =
+                answer(&inner, &readers, from, ask).await.map_err(|error| Refusal::service(error.to_string()))?;
+            let bytes = postcard::to_stdvec(&reply).map_err(|_| Refusal::Busy)?;
+            inner.counters.served(bytes.len());
+            Ok(Bytes::from(bytes))
+        })
+    }
+
+    fn stream(&self, from: Caller, kind: Kind, head: Bytes, stream: Stream) -> BoxFuture<()> {
+        let (inner, readers) = (self.inner.upgrade(), self.readers.clone());
+        Box::pin(async move {
+            let (Some(inner), COPIES) = (inner, kind) else { return };
+            let Ok(_permit) = readers.acquire_owned().await else { return };
+            let Ok(bulk) = postcard::from_bytes(&head) else { return };
+            // What went wrong the other side sees as a stream that breaks off.
+            let _ = bulk::serve(&inner, from, bulk, stream).await;
+        })
+    }
+}
+
+async fn answer(inner: &Arc<Inner>, readers: &Arc<Semaphore>, from: Caller, ask: Ask) -> Result<Reply, CopiesError> {
+    if let Ask::Holders { place } = ask {
+        return Ok(Reply::Holders(inner.custodian().holders_of(place)));
+    }
+    if let Ask::MayLetGo { place } = ask {
+        return Ok(Reply::MayLetGo(inner.custodian().may_let_go(inner.now(), from.key, place)));
+    }
+    let ask = match ask {
+        Ask::At { place, .. } if !inner.custodian().is_here(place) => return Ok(Reply::NotHere),
+        Ask::At { ask, .. } => *ask,
+        other => other,
+    };
+    let permit = readers.clone().acquire_owned().await.map_err(|_| CopiesError::Odd("the node is stopping"))?;
+    if let Ask::Take { parcel, spread } = ask {
+        return take(inner, from, parcel, spread).await;
+    }
+    inner
+        .blocking(move |inner| {
+            let _permit = permit;
+            read(inner, ask)
+        })
+        .await
+}
+
+/// What only reads.
+fn read(inner: &Inner, ask: Ask) -> Result<Reply, CopiesError> {
+    let store = &inner.store;
+    Ok(match ask {
+        Ask::Compare(question) => {
+            if let compare::Question::V1(compare::Ask::Whole { .. } | compare::Ask::HoldsSums { .. }) = question {
+                // What waits in memory is not in the table of places.
+                store.seal()?;
+            }
+            Reply::Compare(compare::answer(&Shelf(store), &question)?)
+        }
+        Ask::Lacks { names } => {
+            let mut lacking = Vec::new();
+            for (n, name) in names.iter().take(NAMES_MAX).enumerate() {
+                let id = name.id().ok_or(CopiesError::Odd("that is no name"))?;
+                if !store.knows(&id)? {
+                    lacking.push(n as u32);
+                }
+            }
+            Reply::Lacks(lacking)
+        }
+        Ask::Give { names, bases } => {
+            let ids = ids(&names)?;
+            let (parcel, covered) = store.parcel(&ids, |base| bases.contains(&Name::of(base)), PARCEL_BYTES_MAX)?;
+            match parcel.needs_stream {
+                true => Reply::Given { parcel: WireBytes::default(), covered: 0 },
+                false => Reply::Given { parcel: WireBytes(parcel.bytes), covered: covered as u32 },
+            }
+        }
+        Ask::Named { salt, spans, shorts } => {
+            let shelf = Shelf(store);
+            let spans = spans.open().ok_or(CopiesError::Odd("spans that are none"))?;
+            let marks = compare::resolve(&shelf, salt, &spans, &shorts)?;
+            Reply::Names(shelf.names(&marks)?.iter().map(Name::of).collect())
+        }
+        Ask::NamesOn { span, behind } => {
+            let (names, last) = Shelf(store).names_on(span, behind)?;
+            Reply::NamesOn(names, last)
+        }
+        Ask::Challenge { nonce, names } => Reply::Proof(proof(inner, &nonce, &names)?),
+        Ask::Entries { from, to, backwards, max } => {
+            let max = (max as usize).min(ENTRIES_MAX);
+            let entries = store.scan_names(from.0, to.0, backwards).take(max);
+            Reply::Entries(entries.map(|entry| Ok(WireEntry::of(&entry?))).collect::<Result<_, CopiesError>>()?)
+        }
+        Ask::Count { key } => Reply::Count(store.count(&key)?),
+        Ask::Capture { name } => {
+            let id = name.id().ok_or(CopiesError::Odd("that is no name"))?;
+            // Nothing says that it is to be had as bulk.
+            let fits = |bytes: Vec<u8>| if bytes.len() > PARCEL_BYTES_MAX { Vec::new() } else { bytes };
+            Reply::Capture(store.capture_bytes(&id)?.map(fits).map(WireBytes))
+        }
+        Ask::Search { words, max } => {
+            let found = inner.catalogue.search(store, &words, (max as usize).min(ENTRIES_MAX));
+            let found = found.map_err(|_| CopiesError::Odd("titles cannot be searched here"))?;
+            let hit =
+                |found: Found| Hit { key: found.key, url: found.url, title: found.title, time_ms: found.time.millis() };
+            Reply::Hits(found.into_iter().map(hit).collect())
+        }
+        Ask::Titles { keys } => {
+            let title = |key: &String| inner.catalogue.title_of(store, key).ok().flatten();
+            Reply::Titles(keys.iter().take(TITLES_MAX).map(title).collect())
+        }
+        Ask::Recent { max } => {
+            let entries = store.recent((max as usize).min(ENTRIES_MAX))?;
+            Reply::Entries(entries.iter().map(WireEntry::of).collect())
+        }
+        Ask::Status => Reply::Status(health::status(inner)?),
+        Ask::Holders { .. } | Ask::MayLetGo { .. } | Ask::Take { .. } | Ask::At { .. } => {
+            return Err(CopiesError::Odd("a question that is answered elsewhere"));
+        }
+    })
+}
+
+pub(super) fn ids(names: &[Name]) -> Result<Vec<EntryKey>, CopiesError> {
+    let ids: Option<Vec<_>> = names.iter().take(NAMES_MAX).map(Name::id).collect();
+    ids.ok_or(CopiesError::Odd("that is no name"))
+}
+
+/// A digest over the nonce and the bytes of all entries. `None`: one of them is not here.
+pub(super) fn proof(inner: &Inner, nonce: &[u8; 32], names: &[Name]) -> Result<Option<[u8; 32]>, CopiesError> {
+    let mut all = Vec::with_capacity(names.len() * 32);
+    for id in ids(names)?.iter().take(CHALLENGE_MAX) {
+        let Some(digest) = inner.store.audit_digest(id, nonce)? else { return Ok(None) };
+        all.extend_from_slice(&digest.0);
+    }
+    Ok(Some(Sha256::of(&all).0))
+}
+
+/// Keeps a parcel durably; as its owner, passes it on. Answered when as many machines have it as a write needs, with the one that brought it.
+pub(super) async fn take(
+    inner: &Arc<Inner>,
+    from: Caller,
+    parcel: WireBytes,
+    spread: bool,
+) -> Result<Reply, CopiesError> {
+    let sender = Address::new(from.key, from.address.into_iter().collect::<Vec<_>>());
+    let parcel = Arc::new(parcel);
+    let taken = take_in(inner, &sender, parcel.clone()).await?;
+    let with = |wanted: fn(&Outcome) -> bool| taken.entries.iter().filter(move |(_, outcome)| wanted(outcome));
+    let lacking_base: Vec<Name> = taken.lacking_bases().map(Name::of).collect();
+    let refused = with(|outcome| matches!(outcome, Outcome::Refused(_) | Outcome::LacksBlob)).count() as u32;
+    let mut machines = 2;
+    if spread {
+        let kept = with(|outcome| matches!(outcome, Outcome::Stored | Outcome::Known | Outcome::Removed));
+        let keys: Vec<String> = kept.map(|(id, _)| id.key.clone()).collect();
+        machines += pass_on(inner, from.key, &keys, parcel).await;
+    }
+    Ok(Reply::Taken { machines, lacking_base, refused })
+}
+
+/// Brings a parcel to those who are to hold it; returns when enough have it, and goes on with the others.
+async fn pass_on(inner: &Arc<Inner>, from: PeerKey, keys: &[String], parcel: Arc<WireBytes>) -> u16 {
+    let mut targets: BTreeMap<PeerKey, Contact> = BTreeMap::new();
+    for key in keys {
+        let place = inner.place_of(key);
+        targets.extend(inner.custodian().push_to(place).into_iter().map(|contact| (contact.key, contact)));
+    }
+    targets.remove(&from);
+    let (done, mut results) = mpsc::channel(targets.len().max(1));
+    for contact in targets.into_values() {
+        let (inner, parcel, done) = (inner.clone(), parcel.clone(), done.clone());
+        tokio::spawn(async move {
+            let ask = Ask::Take { parcel: WireBytes::clone(&parcel), spread: false };
+            let is_kept = match inner.reach.ask(&contact, &ask).await {
+                Ok(Reply::Taken { lacking_base, refused: 0, .. }) => lacking_base.is_empty(),
+                _ => false,
+            };
+            if !is_kept {
+                inner.custodian().push_failed(inner.now(), contact.key);
+                inner.wake.notify_one();
+            }
+            let _ = done.send(is_kept).await;
+        });
+    }
+    drop(done);
+    let wanted = inner.settings.durable_on.saturating_sub(2);
+    let mut kept = 0;
+    while kept < wanted {
+        match results.recv().await {
+            Some(is_kept) => kept += u16::from(is_kept),
+            None => break,
+        }
+    }
+    kept
+}

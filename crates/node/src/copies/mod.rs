@@ -1,0 +1,302 @@
+//! Copies on real machines: `herodotus_replica`'s custodian driven by the clock and the ring, over the store and the peers' connections.
+//!
+//! [`Copies`] is the handle. One task lets the custodian know what the ring and the clock say, and gives each of its orders to a task of its own
+//! ([`orders`]); [`desk`] answers peers, [`bulk`] where it is large; [`exchange`] brings captures over; [`follow`] hands on what this machine takes in; [`elsewhere`] lets pages read what others
+//! hold. What is promised is the custodian's and the store's to keep: here is only carrying out.
+
+mod bulk;
+mod desk;
+mod elsewhere;
+mod exchange;
+mod follow;
+mod health;
+mod holdings;
+mod orders;
+mod reach;
+mod wire;
+
+use crate::ring::{Neighbourhood, RingNode};
+use desk::Desk;
+use herodotus_base::{Id, PeerKey};
+use herodotus_catalogue::Catalogue;
+use herodotus_net::CallError;
+use herodotus_replica::custody::{Config, Custodian};
+use herodotus_ring::placement::{Placement, place_of_key};
+use herodotus_store::Store;
+use herodotus_web::peers::HealthView;
+use reach::{Reach, Told};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::sync::{Notify, watch};
+
+/// How long a node that leaves in good order may take to hand over what it holds.
+pub const HAND_OVER_MAX: Duration = Duration::from_secs(60);
+
+/// What went wrong, and with whom.
+#[derive(Debug, thiserror::Error)]
+pub enum CopiesError {
+    #[error(transparent)]
+    Ring(#[from] crate::ring::RingError),
+    #[error(transparent)]
+    Call(#[from] CallError),
+    #[error(transparent)]
+    Store(#[from] herodotus_store::Error),
+    #[error("{0}")]
+    Compare(#[from] herodotus_replica::compare::Error<herodotus_store::Error>),
+    #[error("a stream broke off: {0}")]
+    Stream(#[from] std::io::Error),
+    /// A peer said something that makes no sense here.
+    #[error("{0}")]
+    Odd(&'static str),
+    #[error("nobody who holds it answered")]
+    Nobody,
+}
+
+/// How copies are kept.
+#[derive(Clone, Debug)]
+pub struct CopiesSettings {
+    pub custody: Config,
+    /// Machines on which a write must be durable before it is acknowledged.
+    pub durable_on: u16,
+    /// A node sleeps no longer than that before it hands on what it took in.
+    pub follow_every: Duration,
+    /// All of one's own bytes are read through in this time.
+    pub scrub_every: Duration,
+    /// Where people reach this node's pages, for those who are sent there.
+    pub public: Option<String>,
+}
+
+impl CopiesSettings {
+    /// Everything that takes its time takes so many times as long: less than one for tests, which cannot wait a quarter of an hour.
+    #[must_use]
+    pub fn at_pace(mut self, pace: f64) -> Self {
+        let custody = &mut self.custody;
+        for time in [
+            &mut custody.grace,
+            &mut custody.compare_every,
+            &mut custody.audit_every,
+            &mut custody.retry_after,
+            &mut custody.survey_every,
+            &mut custody.probation,
+            &mut self.follow_every,
+            &mut self.scrub_every,
+        ] {
+            *time = time.mul_f64(pace);
+        }
+        self
+    }
+}
+
+impl Default for CopiesSettings {
+    fn default() -> Self {
+        Self {
+            custody: Config::default(),
+            durable_on: 2,
+            follow_every: Duration::from_secs(2),
+            scrub_every: Duration::from_secs(30 * 24 * 60 * 60),
+            public: None,
+        }
+    }
+}
+
+/// The copies that a machine keeps for its ring. Clones are the same.
+#[derive(Clone, Debug)]
+pub struct Copies {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    ring: RingNode,
+    store: Store,
+    catalogue: Arc<Catalogue>,
+    placement: Placement,
+    settings: CopiesSettings,
+    reach: Arc<Reach>,
+    custodian: Mutex<Custodian>,
+    counters: health::Counters,
+    start: Instant,
+    wake: Notify,
+    /// We go for good: others must hold everything first.
+    is_leaving: AtomicBool,
+    /// How far what this machine took in has been handed on.
+    followed: watch::Sender<follow::Progress>,
+    /// The whole ring's, as it was gathered last.
+    health: watch::Sender<Option<Arc<HealthView>>>,
+    runtime: tokio::runtime::Handle,
+}
+
+impl Copies {
+    /// Begins to keep copies. The ring must have been started with a keeper.
+    pub fn start(
+        ring: RingNode,
+        store: Store,
+        catalogue: Arc<Catalogue>,
+        mut settings: CopiesSettings,
+    ) -> Result<Self, CopiesError> {
+        let placement = Placement::ByHost;
+        store.set_placement(placement)?;
+        settings.custody.copies = usize::from(ring.admission().charter().terms().copies.max(1));
+        let inner = Arc::new(Inner {
+            reach: Arc::new(Reach::new(ring.clone())),
+            custodian: Mutex::new(Custodian::new(ring.endpoint().key(), settings.custody.clone())),
+            ring,
+            store,
+            catalogue,
+            placement,
+            settings,
+            counters: health::Counters::default(),
+            start: Instant::now(),
+            wake: Notify::new(),
+            is_leaving: AtomicBool::new(false),
+            followed: watch::Sender::default(),
+            health: watch::Sender::default(),
+            runtime: tokio::runtime::Handle::current(),
+        });
+        inner.ring.set_keeper(Arc::new(Desk::new(&inner)));
+        tokio::spawn(run(inner.clone()));
+        tokio::spawn(follow::run(inner.clone()));
+        tokio::spawn(orders::scrub(inner.clone()));
+        tokio::spawn(health::keep_looking(inner.clone()));
+        Ok(Self { inner })
+    }
+
+    /// Goes for good: sees to it that what this machine owns lies on enough others, then leaves the ring. A node that only stops leaves without
+    /// that: it is expected back.
+    pub async fn leave_for_good(&self) {
+        self.inner.is_leaving.store(true, Relaxed);
+        self.inner.ring.leave_within(HAND_OVER_MAX + Duration::from_secs(5)).await;
+    }
+
+    /// Waits until everything that was stored here before is durable on as many machines as a write needs.
+    pub async fn handed_on(&self) -> Result<(), CopiesError> {
+        follow::handed_on(&self.inner).await
+    }
+}
+
+impl Inner {
+    fn custodian(&self) -> MutexGuard<'_, Custodian> {
+        self.custodian.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn now(&self) -> Duration {
+        self.start.elapsed()
+    }
+
+    /// Where a key lies.
+    fn place_of(&self, key: &str) -> Id {
+        let parts = self.store.parts(herodotus_ring::placement::bucket_of_key(self.placement, key)).unwrap_or(1);
+        place_of_key(self.placement, key, parts)
+    }
+
+    /// Who holds a place: from ourselves where it is ours, or as its owner says.
+    async fn holders(&self, place: Id) -> Result<Told, CopiesError> {
+        let ours = self.custodian().holders_of(place);
+        match ours.and_then(|holders| Some(Told { owner: holders.holders.first()?.contact.clone(), holders })) {
+            Some(told) => Ok(told),
+            None => self.reach.holders(place).await,
+        }
+    }
+
+    /// Runs what reads the disk where it may block.
+    async fn blocking<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Inner) -> Result<T, CopiesError> + Send + 'static,
+    ) -> Result<T, CopiesError> {
+        let inner = self.clone();
+        let done = tokio::task::spawn_blocking(move || work(&inner)).await;
+        done.unwrap_or(Err(CopiesError::Odd("a task of ours broke")))
+    }
+}
+
+/// The one task that the custodian lives by.
+async fn run(inner: Arc<Inner>) {
+    let mut neighbourhood = inner.ring.neighbourhood();
+    let (mut seen, mut applied) = (Seen::default(), None);
+    loop {
+        let now_known = neighbourhood.borrow_and_update().clone();
+        if applied.as_ref().is_none_or(|applied| !Arc::ptr_eq(applied, &now_known)) {
+            seen.apply(&inner, &now_known);
+            applied = Some(now_known);
+        }
+        seen.grow_older(&inner);
+        let due = {
+            let mut custodian = inner.custodian();
+            while let Some(order) = custodian.poll_order() {
+                let inner = inner.clone();
+                tokio::spawn(async move {
+                    let outcome = orders::carry_out(&inner, order.task).await;
+                    inner.custodian().handle_outcome(inner.now(), order.id, outcome);
+                    inner.wake.notify_one();
+                });
+            }
+            custodian.poll_timeout()
+        };
+        // Now and then even if nothing is due: uptimes grow.
+        let wait =
+            due.map_or(Duration::from_secs(30), |due| due.saturating_sub(inner.now()).min(Duration::from_secs(30)));
+        tokio::select! {
+            changed = neighbourhood.changed() => if changed.is_err() { return },
+            () = inner.wake.notified() => {}
+            () = tokio::time::sleep(wait.max(Duration::from_millis(5))) => inner.custodian().handle_timeout(inner.now()),
+        }
+    }
+}
+
+/// What was told to the custodian already.
+#[derive(Default)]
+struct Seen {
+    deaths_until: Option<Instant>,
+    nodes: BTreeSet<Id>,
+    leaving: BTreeSet<Id>,
+    /// Since when a machine is up, as we saw it.
+    up_since: HashMap<PeerKey, Instant>,
+}
+
+impl Seen {
+    fn grow_older(&self, inner: &Inner) {
+        let mut custodian = inner.custodian();
+        self.up_since.iter().for_each(|(machine, since)| custodian.seen_up(*machine, since.elapsed()));
+    }
+
+    fn apply(&mut self, inner: &Arc<Inner>, neighbourhood: &Neighbourhood) {
+        let now = inner.now();
+        let mut custodian = inner.custodian();
+        for (machine, at) in &neighbourhood.deaths {
+            if self.deaths_until.is_none_or(|until| until < *at) {
+                custodian.peer_dead(now, *machine);
+                self.up_since.remove(machine);
+                self.deaths_until = Some(*at);
+            }
+        }
+        let nodes: BTreeSet<Id> = neighbourhood.nodes.iter().map(|seat| seat.contact.id).collect();
+        for gone in self.nodes.difference(&nodes) {
+            custodian.end_arc(now, *gone);
+        }
+        self.nodes = nodes;
+        for seat in &neighbourhood.nodes {
+            custodian.set_arc(now, &seat.contact, seat.arc);
+            custodian.set_line(now, seat.contact.id, &seat.successors);
+            for contact in &seat.successors {
+                self.up_since.entry(contact.key).or_insert_with(Instant::now);
+            }
+            if seat.is_leaving && self.leaving.insert(seat.contact.id) {
+                if inner.is_leaving.load(Relaxed) {
+                    custodian.leave(now, seat.contact.id);
+                }
+                tokio::spawn(hand_over(inner.clone(), seat.contact.id));
+            }
+        }
+    }
+}
+
+/// Lets a node go as soon as others hold what it held, or when its time is over: what is missing then is made good by those who stay.
+async fn hand_over(inner: Arc<Inner>, node: Id) {
+    let begun = Instant::now();
+    while inner.is_leaving.load(Relaxed) && begun.elapsed() < HAND_OVER_MAX && !inner.custodian().is_settled() {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    inner.ring.handed_over(node).await;
+}

@@ -1,0 +1,287 @@
+//! Carrying out what the custodian wants: comparing and bringing over, proving, finding strays, confirming, letting go; and reading our own
+//! bytes through.
+
+use super::desk::{CHALLENGE_MAX, proof};
+use super::exchange::{bring, fetch};
+use super::holdings::Shelf;
+use super::wire::{Ask, Name, Reply};
+use super::{CopiesError, Inner};
+use herodotus_base::Id;
+use herodotus_replica::compare::{Comparison, Confirmation, Confirmed, Found, Question, Span, Spans, Step};
+use herodotus_replica::custody::{Outcome, Piece, Survey, Task};
+use herodotus_replica::{Mark, Sum};
+use herodotus_ring::Contact;
+use herodotus_store::EntryKey;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Entries of a piece that is brought home at once.
+const PIECE_ENTRIES_MAX: u64 = 20_000;
+/// Bytes that are read through before others have their turn.
+const SCRUB_BYTES: u64 = 4 << 20;
+
+pub(super) async fn carry_out(inner: &Arc<Inner>, task: Task) -> Outcome {
+    let done = match &task {
+        Task::Compare { with, from, to } => compare(inner, with, Span::new(*from, *to)).await,
+        Task::Audit { with, from, to, nonce } => audit(inner, with, Span::new(*from, *to), *nonce).await,
+        Task::Survey { after } => survey(inner, *after).await,
+        Task::Confirm { with, piece } => confirm(inner, with, *piece).await,
+        Task::Release { owner, piece } => release(inner, owner, *piece).await,
+    };
+    done.unwrap_or_else(|error| {
+        inner.counters.failed(&task, &error);
+        Outcome::Failed
+    })
+}
+
+/// Compares a span with another machine, and brings over what either lacks as it is found.
+async fn compare(inner: &Arc<Inner>, with: &Contact, span: Span) -> Result<Outcome, CopiesError> {
+    inner.blocking(|inner| Ok(inner.store.seal()?)).await?;
+    let mut comparison = Comparison::new(span, random());
+    let mut answer = None;
+    loop {
+        let (given, step) = inner
+            .blocking(move |inner| {
+                let step = comparison.next(&Shelf(&inner.store), answer)?;
+                Ok((comparison, step))
+            })
+            .await?;
+        comparison = given;
+        answer = None;
+        match step {
+            Step::Ask(question) => answer = Some(ask(inner, with, question).await?),
+            Step::Found(found) => exchange(inner, with, comparison.salt(), found).await?,
+            Step::Done => return Ok(Outcome::Well),
+        }
+    }
+}
+
+async fn ask(
+    inner: &Arc<Inner>,
+    with: &Contact,
+    question: Question,
+) -> Result<herodotus_replica::compare::Answer, CopiesError> {
+    match inner.reach.ask(with, &Ask::Compare(question)).await? {
+        Reply::Compare(answer) => Ok(answer),
+        _ => Err(CopiesError::Odd("an answer to another question")),
+    }
+}
+
+/// Brings a part of the differences over, both ways.
+async fn exchange(inner: &Arc<Inner>, with: &Contact, salt: u64, found: Found) -> Result<(), CopiesError> {
+    match found {
+        Found::OnlyHere(spans) => {
+            for span in spans {
+                let mut behind = None;
+                loop {
+                    let page = inner.blocking(move |inner| Ok(Shelf(&inner.store).names_on(span, behind)?)).await?;
+                    let (names, Some(last)) = page else { break };
+                    behind = names.last().map(|name| (last, name.clone()));
+                    bring(inner, with, names.iter().filter_map(Name::id).collect(), false, |_| true).await?;
+                }
+            }
+        }
+        Found::OnlyThere(spans) => {
+            for span in spans {
+                let mut behind = None;
+                loop {
+                    let reply = inner.reach.ask(with, &Ask::NamesOn { span, behind }).await?;
+                    let Reply::NamesOn(names, last) = reply else {
+                        return Err(CopiesError::Odd("an answer to another question"));
+                    };
+                    let Some(last) = last else { break };
+                    behind = names.last().map(|name| (last, name.clone()));
+                    fetch(inner, with, names).await?;
+                }
+            }
+        }
+        Found::Each { spans, lacking_here, lacking_there } => {
+            let ids = inner.blocking(move |inner| Ok(Shelf(&inner.store).names(&lacking_there)?)).await?;
+            bring(inner, with, ids, false, |_| true).await?;
+            for shorts in lacking_here.chunks(herodotus_replica::compare::limits::NAMES_MAX) {
+                let ask = Ask::Named { salt, spans: Spans::pack(&spans), shorts: shorts.to_vec() };
+                let Reply::Names(names) = inner.reach.ask(with, &ask).await? else {
+                    return Err(CopiesError::Odd("an answer to another question"));
+                };
+                fetch(inner, with, names).await?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Has a holder prove that it has the bytes of some entries that we have too.
+async fn audit(inner: &Arc<Inner>, with: &Contact, span: Span, number: u64) -> Result<Outcome, CopiesError> {
+    let mut nonce = [0; 32];
+    getrandom::fill(&mut nonce).map_err(|_| CopiesError::Odd("no randomness"))?;
+    let (names, ours) = inner
+        .blocking(move |inner| {
+            let names = sample(inner, span, random() ^ number)?;
+            let ours = proof(inner, &nonce, &names)?;
+            Ok((names, ours))
+        })
+        .await?;
+    let Some(ours) = ours.filter(|_| !names.is_empty()) else { return Ok(Outcome::Well) };
+    let Reply::Proof(theirs) = inner.reach.ask(with, &Ask::Challenge { nonce, names }).await? else {
+        return Err(CopiesError::Odd("an answer to another question"));
+    };
+    let is_right = theirs == Some(ours);
+    inner.counters.audited(with.key, is_right);
+    Ok(if is_right { Outcome::Well } else { Outcome::Wrong })
+}
+
+/// Some captures on a span: from a random place on, so that nobody knows which.
+fn sample(inner: &Inner, span: Span, seed: u64) -> Result<Vec<Name>, CopiesError> {
+    let mut place = [0; 32];
+    place[..8].copy_from_slice(&seed.to_be_bytes());
+    let start = Id(place);
+    let begin = if span.contains(start) { start } else { span.from };
+    let from_there = if begin == span.to { span } else { Span::new(begin, span.to) };
+    let shelf = Shelf(&inner.store);
+    let skip = (seed % 97) as usize;
+    let mut names = Vec::new();
+    for entries in [from_there, span] {
+        for entry in shelf.entries(entries).skip(skip).take(CHALLENGE_MAX * 4) {
+            let (_, id, _) = entry?;
+            if names.len() < CHALLENGE_MAX && inner.store.entry(&id)?.is_some() {
+                names.push(Name::of(&id));
+            }
+        }
+        if !names.is_empty() {
+            break;
+        }
+    }
+    Ok(names)
+}
+
+/// Finds the first piece of what we hold that is on none of our own arcs.
+async fn survey(inner: &Arc<Inner>, after: Id) -> Result<Outcome, CopiesError> {
+    let first = inner
+        .blocking(move |inner| {
+            inner.store.seal()?;
+            // Not going round: up to the last place there is.
+            for row in inner.store.places(after, Id([0xff; 32])) {
+                let (place, ..) = row?;
+                if !inner.custodian().owns(place) {
+                    return Ok(Some(place));
+                }
+            }
+            Ok(None)
+        })
+        .await?;
+    let Some(place) = first else { return Ok(Outcome::Surveyed(Survey::Nothing)) };
+    inner.reach.forget(place);
+    let told = inner.holders(place).await?;
+    let (_, end) = told.holders.arc;
+    // An arc that goes round ends, for this round, where the circle does.
+    let to = if end < place { Id([0xff; 32]) } else { end };
+    let piece = inner.blocking(move |inner| measure(inner, Span::at(place).from, to)).await?;
+    let mut holders = told.holders;
+    holders.arc.1 = holders.arc.1.min(to).max(piece.to);
+    Ok(Outcome::Surveyed(Survey::Found { piece, owner: told.owner, holders }))
+}
+
+/// What we hold behind one place up to another, as many entries as are brought home at once.
+fn measure(inner: &Inner, from: Id, to: Id) -> Result<Piece, CopiesError> {
+    let mut piece = Piece { from, to, sum: Sum::default() };
+    for row in inner.store.places(from, to) {
+        let (place, _, sum) = row?;
+        if piece.sum.count > 0 && piece.sum.count + sum.count > PIECE_ENTRIES_MAX && place != piece.to {
+            return Ok(piece);
+        }
+        piece.to = place;
+        piece.sum.join(sum);
+    }
+    piece.to = to;
+    Ok(piece)
+}
+
+/// An entry with its place and its mark.
+type Marked = (Id, EntryKey, Mark);
+
+/// The entries of a piece, if they are still those it was measured with.
+fn entries_of(inner: &Inner, piece: Piece) -> Result<Option<Vec<Marked>>, CopiesError> {
+    let mut sum = Sum::default();
+    let mut entries = Vec::new();
+    for entry in Shelf(&inner.store).entries(Span::new(piece.from, piece.to)) {
+        let entry = entry?;
+        sum.add(entry.2);
+        entries.push(entry);
+    }
+    Ok((sum == piece.sum).then_some(entries))
+}
+
+/// Asks whether another machine holds every entry of a piece, by full marks.
+async fn confirm(inner: &Arc<Inner>, with: &Contact, piece: Piece) -> Result<Outcome, CopiesError> {
+    let Some(entries) = inner.blocking(move |inner| entries_of(inner, piece)).await? else {
+        return Ok(Outcome::Partly);
+    };
+    let limit = herodotus_replica::compare::limits::CONFIRMED_MAX;
+    for some in entries.chunks(limit) {
+        let marks = some.iter().map(|(place, _, mark)| (*place, *mark));
+        let mut confirmation = Confirmation::new(marks).map_err(|_| CopiesError::Odd("too much to confirm"))?;
+        let mut answer = None;
+        loop {
+            match confirmation.next(answer).map_err(|_| CopiesError::Odd("a confirmation that is none"))? {
+                Confirmed::Ask(question) => answer = Some(ask(inner, with, question).await?),
+                Confirmed::Done { lacking, .. } if lacking.is_empty() => break,
+                Confirmed::Done { .. } => return Ok(Outcome::Partly),
+            }
+        }
+    }
+    Ok(Outcome::Well)
+}
+
+/// Lets a piece go that others have confirmed.
+async fn release(inner: &Arc<Inner>, owner: &Contact, piece: Piece) -> Result<Outcome, CopiesError> {
+    // Its owner may have come to want us again; after this it knows that we hold nothing.
+    let reply = inner.reach.ask(owner, &Ask::MayLetGo { place: piece.to }).await?;
+    let Reply::MayLetGo(true) = reply else { return Ok(Outcome::Partly) };
+    inner
+        .blocking(move |inner| {
+            let Some(entries) = entries_of(inner, piece)? else { return Ok(Outcome::Partly) };
+            if entries.iter().any(|(place, ..)| inner.custodian().owns(*place)) {
+                return Ok(Outcome::Partly);
+            }
+            let ids: Vec<EntryKey> = entries.into_iter().map(|(_, id, _)| id).collect();
+            let released = inner.store.release(&ids)?;
+            inner.counters.released(released);
+            Ok(Outcome::Well)
+        })
+        .await
+}
+
+fn random() -> u64 {
+    let mut bytes = [0; 8];
+    // Without randomness a salt that others could guess only lets them hide a difference, until the next comparison.
+    let _ = getrandom::fill(&mut bytes);
+    u64::from_be_bytes(bytes)
+}
+
+/// Reads everything through in the time that was given for it, again and again, and mends what is damaged from others' copies.
+pub(super) async fn scrub(inner: Arc<Inner>) {
+    let mut cursor: Option<EntryKey> = None;
+    loop {
+        let held = inner.store.bytes_on_disk().unwrap_or(0).max(1);
+        let share = (SCRUB_BYTES as f64 / held as f64).min(1.0);
+        let pause = inner.settings.scrub_every.mul_f64(share).max(Duration::from_millis(200));
+        tokio::time::sleep(pause).await;
+        let after = cursor.clone();
+        let read = inner.blocking(move |inner| Ok(inner.store.scrub(after.as_ref(), SCRUB_BYTES)?)).await;
+        let Ok((damaged, next)) = read else { continue };
+        cursor = next;
+        for id in damaged {
+            inner.counters.found_damaged();
+            if mend(&inner, &id).await.is_ok() {
+                inner.counters.mended();
+            }
+        }
+    }
+}
+
+/// Takes a capture anew from somebody who has it.
+pub(super) async fn mend(inner: &Arc<Inner>, id: &EntryKey) -> Result<(), CopiesError> {
+    let capture = super::exchange::from_others(inner, id).await?.ok_or(CopiesError::Nobody)?;
+    inner.blocking(move |inner| Ok(inner.store.mend(capture)?)).await?;
+    Ok(())
+}

@@ -1,0 +1,177 @@
+//! What machines ask each other about copies. One call each, postcard within the transport's frame; numbers of variants are for ever.
+
+use herodotus_base::Id;
+use herodotus_net::Kind;
+use herodotus_replica::compare::{self, Short, Span, Spans};
+use herodotus_replica::custody::Holders;
+use herodotus_store::{Entry, EntryKey};
+use serde::{Deserialize, Serialize};
+
+/// Copies' own calls among those of the transport.
+pub(super) const COPIES: Kind = Kind(2);
+/// Names that one call may carry: a parcel of small captures.
+pub(super) const NAMES_MAX: usize = 4096;
+/// Entries that one answer carries.
+pub(super) const ENTRIES_MAX: usize = 2048;
+
+/// Keys whose titles one call asks for: a page's worth.
+pub(super) const TITLES_MAX: usize = 256;
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) enum Ask {
+    /// Who holds this place? Only its owner answers.
+    Holders { place: Id },
+    /// May I let go of what I hold there? Only its owner answers, and counts me no more.
+    MayLetGo { place: Id },
+    /// One step of a comparison.
+    Compare(compare::Question),
+    /// Which of these do you not have?
+    Lacks { names: Vec<Name> },
+    /// Keep these durably. With `spread`, as their owner: pass them on.
+    Take { parcel: Bytes, spread: bool },
+    /// Give me these, written against these where it saves bytes.
+    Give { names: Vec<Name>, bases: Vec<Name> },
+    /// What are the names of these short ids of a comparison?
+    Named { salt: u64, spans: Spans, shorts: Vec<Short> },
+    /// Names of what you hold on a span, behind one, if one is given.
+    NamesOn { span: Span, behind: Option<(Id, Name)> },
+    /// Prove that you have the bytes.
+    Challenge { nonce: [u8; 32], names: Vec<Name> },
+    /// Entries with `from <= name < to`, in order or backwards.
+    Entries { from: Bytes, to: Bytes, backwards: bool, max: u32 },
+    /// How many captures of a key.
+    Count { key: String },
+    /// One whole capture, to show it.
+    Capture { name: Name },
+    /// Captures by the words of their titles.
+    Search { words: String, max: u32 },
+    /// The newest titles of these keys.
+    Titles { keys: Vec<String> },
+    /// What came last.
+    Recent { max: u32 },
+    /// How you are.
+    Status,
+    /// The same question, only if you can answer for all that lies there.
+    At { place: Id, ask: Box<Ask> },
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) enum Reply {
+    Holders(Option<Holders>),
+    MayLetGo(bool),
+    Compare(compare::Answer),
+    /// Those of the names that are lacking, by their number.
+    Lacks(Vec<u32>),
+    /// How many machines have it durably, and what could not be taken: lacking its base, or refused.
+    Taken {
+        machines: u16,
+        lacking_base: Vec<Name>,
+        refused: u32,
+    },
+    /// A parcel, and how many of the names it covers. None: the first of them is large, and is to be had as bulk.
+    Given {
+        parcel: Bytes,
+        covered: u32,
+    },
+    Names(Vec<Name>),
+    /// With the place of the last one: the next page is behind it. Empty: there are no more.
+    NamesOn(Vec<Name>, Option<Id>),
+    Proof(Option<[u8; 32]>),
+    Entries(Vec<WireEntry>),
+    Hits(Vec<Hit>),
+    Titles(Vec<Option<String>>),
+    Count(u64),
+    Capture(Option<Bytes>),
+    Status(Status),
+    /// It may be here or not: ask somebody else.
+    NotHere,
+}
+
+/// What is too large for a call. After the head come bytes one way, and a [`Reply`] the other, or bytes only.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) enum Bulk {
+    /// Give me this large body from an offset on.
+    Blob { sha256: [u8; 32], offset: u64 },
+    /// Keep the parcel that follows; answered as [`Ask::Take`] is.
+    Take { spread: bool },
+    /// Answered with a parcel and nothing else.
+    Give { name: Name },
+    /// One whole capture; answered with its bytes.
+    Capture { name: Name },
+}
+
+/// The name of an entry, encoded as in the index.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub(super) struct Name(#[serde(with = "serde_bytes")] pub(super) Vec<u8>);
+
+impl Name {
+    pub(super) fn of(id: &EntryKey) -> Self {
+        Self(id.encode())
+    }
+
+    pub(super) fn id(&self) -> Option<EntryKey> {
+        EntryKey::decode(&self.0)
+    }
+}
+
+/// Bytes that postcard takes as a whole.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Bytes(#[serde(with = "serde_bytes")] pub(super) Vec<u8>);
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct WireEntry {
+    pub(super) name: Name,
+    pub(super) value: Bytes,
+}
+
+impl WireEntry {
+    pub(super) fn of(entry: &Entry) -> Self {
+        Self { name: Name::of(&entry.id), value: Bytes(entry.encode_value()) }
+    }
+
+    pub(super) fn entry(&self) -> Option<Entry> {
+        Entry::decode(self.name.id()?, &self.value.0)
+    }
+}
+
+/// A page that was found by its title.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Hit {
+    pub(super) key: String,
+    pub(super) url: String,
+    pub(super) title: String,
+    pub(super) time_ms: i64,
+}
+
+/// What a machine tells of itself.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Status {
+    /// Everything it holds.
+    pub(super) entries: u64,
+    pub(super) bytes_held: u64,
+    pub(super) disk_free: u64,
+    pub(super) uptime_s: u64,
+    pub(super) bytes_served: u64,
+    pub(super) bytes_brought: u64,
+    /// On its own arcs, so that each object of the ring is counted once: entries, and bytes as they came.
+    pub(super) own: Own,
+    pub(super) public: Option<String>,
+    pub(super) version: String,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Own {
+    pub(super) entries: u64,
+    /// Its share of all that it holds, for what is only known of all.
+    pub(super) captures: u64,
+    pub(super) urls: u64,
+    pub(super) bytes_in: u64,
+    pub(super) shared: u64,
+    /// Entries by how many machines hold them, from none on.
+    pub(super) by_copies: Vec<u64>,
+    /// Machines that each arc is to lie on.
+    pub(super) needed: u16,
+    pub(super) filling: u16,
+    pub(super) away: u16,
+    pub(super) strays: bool,
+}

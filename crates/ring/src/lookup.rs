@@ -6,7 +6,8 @@
 //! answer it for others: it needs an accomplice as its neighbour, and nobody chooses its place.
 //!
 //! A successor that does not answer is passed over for the next in the list, so lookups go on right after a disaster, before
-//! anything is mended.
+//! anything is mended. One whose own suggestions are all silent is asked once more, for its whole list. Where a whole list died, the owner is believed
+//! if it names the last of that list as the one before it: then no place between was left out.
 
 use crate::contact::Contact;
 use crate::core::{Neighbours, distinct_machines};
@@ -47,8 +48,17 @@ struct Candidate {
     /// Somebody thinks that it may be the owner.
     is_named: bool,
     state: State,
+    /// It was asked once more, for its whole list; and whether that is still out.
+    list: List,
     took: Option<Duration>,
     silences: u8,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum List {
+    Unasked,
+    Asked,
+    Ended,
 }
 
 #[derive(Clone, Debug)]
@@ -139,19 +149,35 @@ impl Lookup {
         self.offer(contact, 1, None, is_named);
     }
 
+    /// Others that might help when all else was in vain. Whether any is new.
+    pub fn widen(&mut self, others: &[Contact]) -> bool {
+        let before = self.candidates.len();
+        others.iter().for_each(|contact| self.begin_with(contact, false));
+        self.candidates.len() > before
+    }
+
     /// Whom to ask now, if anyone. It counts as asked.
     pub fn next_to_ask(&mut self) -> Option<Contact> {
         // Those that are silent do not keep others from being asked.
         let width = self.parallel_max * if self.has_silence { SILENT_TIMES } else { 1 };
-        if self.in_flight >= width || self.asked >= self.asked_max || self.verdict().is_some() {
+        if self.in_flight >= width || self.verdict().is_some() {
             return None;
         }
         let id = self.next_id()?;
         let candidate = self.candidates.get_mut(&id)?;
-        candidate.state = State::Asked;
+        self.asked += usize::from(matches!(candidate.state, State::Waiting));
+        match candidate.state {
+            State::Answered(_) => candidate.list = List::Asked,
+            State::Waiting | State::Asked | State::Failed => candidate.state = State::Asked,
+        }
         self.in_flight += 1;
-        self.asked += 1;
         Some(candidate.contact.clone())
+    }
+
+    /// What to ask it for: the place, or its own, whose neighbours are its whole list.
+    pub fn place_to_ask(&self, id: Id) -> Id {
+        let is_list = self.candidates.get(&id).is_some_and(|candidate| candidate.list == List::Asked);
+        if is_list { id.plus_power(0) } else { self.key }
     }
 
     /// How often it was asked in vain before. It is worth waiting longer then.
@@ -161,25 +187,31 @@ impl Lookup {
 
     pub fn hear(&mut self, from: Id, found: Found, took: Option<Duration>) {
         let Some(candidate) = self.candidates.get_mut(&from) else { return };
-        if matches!(candidate.state, State::Answered(_)) {
+        // One that waits or failed may answer late to an earlier question: nothing is out to it then.
+        self.in_flight -= usize::from(candidate.end_question());
+        let heard = candidate.neighbours().map_or(0, |told| told.successors.len());
+        let is_again = candidate.neighbours().is_some();
+        if is_again && found.neighbours.successors.len() <= heard {
             return;
         }
-        // One that waits or failed may answer late to an earlier question: nothing is out to it then.
-        self.in_flight -= usize::from(matches!(candidate.state, State::Asked));
         let depth = candidate.depth.saturating_add(1);
         let Found { mut neighbours, nearer } = found;
         if let Some(avoid) = self.avoid {
             neighbours = neighbours.without(avoid);
         }
         neighbours.successors.truncate(NAMED_MAX);
-        candidate.took = took;
+        candidate.took = candidate.took.or(took);
         candidate.state = State::Answered(Box::new(neighbours.clone()));
         // Its neighbours are worth knowing only where they are near the place: then all of them, since the first may be dead.
         let is_near = neighbours.successors.last().is_some_and(|last| self.key.is_in(from, last.id));
         for contact in &neighbours.successors {
-            if is_near || contact.id == neighbours.successors[0].id {
+            if is_near || is_again || contact.id == neighbours.successors[0].id {
                 self.offer(contact, depth, Some(from), is_near && self.key.is_in(from, contact.id));
             }
+        }
+        if is_again {
+            // What it named beside was on the way to another place.
+            return;
         }
         if let Some(before) = &neighbours.predecessor {
             let is_nearer = self.way_to(before.id) < self.way_to(from);
@@ -194,10 +226,12 @@ impl Lookup {
     /// It did not answer, or not with sense.
     pub fn fail(&mut self, id: Id) {
         let Some(candidate) = self.candidates.get_mut(&id) else { return };
-        if matches!(candidate.state, State::Asked) {
+        if candidate.end_question() {
             self.in_flight -= 1;
-            candidate.silences = candidate.silences.saturating_add(1);
             self.has_silence = true;
+        }
+        if matches!(candidate.state, State::Asked) {
+            candidate.silences = candidate.silences.saturating_add(1);
         }
         if !matches!(candidate.state, State::Answered(_)) {
             candidate.state = State::Failed;
@@ -206,7 +240,7 @@ impl Lookup {
 
     /// Nobody is left to ask, and nobody still to answer.
     pub fn is_spent(&self) -> bool {
-        self.in_flight == 0 && (self.asked >= self.asked_max || self.next_id().is_none())
+        self.in_flight == 0 && self.next_id().is_none()
     }
 
     /// The owner, as soon as it may be believed.
@@ -223,7 +257,7 @@ impl Lookup {
             return is_alone.then(|| self.conclude(owner, owner));
         };
         let before_told = before.neighbours()?;
-        let follows = self.first_live(before_told) == Some(id);
+        let follows = self.first_live(before_told) == Some(id) || self.are_bridged(before_told, owner_told);
         if !self.claims(owner) {
             // It names another nearer to the place, or nobody: then it is the owner only if all between are dead beyond doubt.
             let mut nearer = self.after().take_while(|candidate| candidate.contact.id != id).filter(|c| c.is_named);
@@ -235,6 +269,14 @@ impl Lookup {
                 .any(|next| next.neighbours().is_some_and(|told| told.predecessor.as_ref().is_some_and(|p| p.id == id)))
         };
         (follows || is_followed()).then(|| self.conclude(owner, before))
+    }
+
+    /// The nearest on both sides that answered, believed or not. Good enough to be asked for a place beside them, which only ever makes neighbours nearer.
+    pub fn nearest(&self) -> Option<Verdict> {
+        let owner = self.after().find(|candidate| candidate.neighbours().is_some())?;
+        let mut before = self.before().filter(|candidate| candidate.neighbours().is_some());
+        let before = before.find(|candidate| candidate.contact.id != owner.contact.id)?;
+        Some(self.conclude(owner, before))
     }
 
     /// Everyone that was asked, in the order of the way.
@@ -270,17 +312,66 @@ impl Lookup {
             }
         } else if self.candidates.len() < CANDIDATES_MAX {
             let state = State::Waiting;
-            let candidate =
-                Candidate { contact: contact.clone(), depth, told_by, is_named, state, took: None, silences: 0 };
+            let candidate = Candidate {
+                contact: contact.clone(),
+                depth,
+                told_by,
+                is_named,
+                state,
+                list: List::Unasked,
+                took: None,
+                silences: 0,
+            };
             self.candidates.insert(contact.id, candidate);
         }
     }
 
     fn next_id(&self) -> Option<Id> {
-        self.presumed_owner()
-            .or_else(|| self.nearest_before())
-            .or_else(|| self.silent_owner())
-            .or_else(|| self.anyone())
+        // With one question at a time the way comes first: each step names a nearer presumed owner, and asking all of them leads backwards
+        // from one predecessor to the next.
+        let (first, second) = (self.presumed_owner(), self.nearest_before());
+        let next = if self.parallel_max == 1 { second.or(first) } else { first.or(second) };
+        // Whoever was asked before may be asked again when no more others are.
+        let may_be_new = self.asked < self.asked_max;
+        let next = next.filter(|_| may_be_new).or_else(|| self.listless());
+        if next.is_some() {
+            return next;
+        }
+        // Where a whole list died, somebody must first be found who knows the one behind it.
+        if self.is_beside_gap() {
+            self.anyone().or_else(|| self.silent_owner())
+        } else {
+            self.silent_owner().or_else(|| self.anyone())
+        }
+    }
+
+    /// The nearest before the place that answered. The one behind it only if nobody else did.
+    fn nearest_answered(&self) -> Option<&Candidate> {
+        let owner = self.after().find(|c| c.neighbours().is_some()).map(|c| c.contact.id);
+        let mut answered = self.before().filter(|c| c.neighbours().is_some());
+        let first = answered.next()?;
+        if Some(first.contact.id) == owner { answered.next().or(Some(first)) } else { Some(first) }
+    }
+
+    fn is_beside_gap(&self) -> bool {
+        let told = self.nearest_answered().and_then(Candidate::neighbours);
+        told.is_some_and(|told| !told.successors.is_empty() && self.first_live(told).is_none())
+    }
+
+    /// The nearest before the place that answered, if what it named is silent while its list, of which it told only the first, may hold others.
+    fn listless(&self) -> Option<Id> {
+        let before = self.nearest_answered()?;
+        let told = before.neighbours()?;
+        let (first, last) = (told.successors.first()?.id, told.successors.last()?.id);
+        let may_hold_more = !told.is_whole && self.is_failed(first) && !self.key.is_in(before.contact.id, last);
+        (may_hold_more && before.list == List::Unasked).then_some(before.contact.id)
+    }
+
+    /// Whether all of the list of the one before are silent, and the owner names the last of them as the one before itself: so nobody between was left out.
+    fn are_bridged(&self, before_told: &Neighbours, owner_told: &Neighbours) -> bool {
+        let Some(last) = before_told.successors.last() else { return false };
+        owner_told.predecessor.as_ref().is_some_and(|before| before.id == last.id)
+            && before_told.successors.iter().all(|contact| self.is_failed(contact.id))
     }
 
     /// Whether it says itself that nobody is between the place and it.
@@ -318,9 +409,10 @@ impl Lookup {
         matches!(nearest.state, State::Waiting).then_some(nearest.contact.id)
     }
 
-    /// When the best are silent: the next best. Only then, since they would lead the same way.
+    /// When the best are silent: the next best. Only then, since they would lead the same way. One that is asked again is as good as silent.
     fn anyone(&self) -> Option<Id> {
-        if self.in_flight > 0 {
+        let is_first = |c: &Candidate| c.list == List::Asked || matches!(c.state, State::Asked) && c.silences == 0;
+        if self.asked >= self.asked_max || self.in_flight > 0 && self.candidates.values().any(is_first) {
             return None;
         }
         self.before().find(|c| matches!(c.state, State::Waiting)).map(|c| c.contact.id)
@@ -357,6 +449,15 @@ impl Lookup {
 }
 
 impl Candidate {
+    /// Nothing is out to it any more. Whether something was.
+    fn end_question(&mut self) -> bool {
+        let is_list = self.list == List::Asked;
+        if is_list {
+            self.list = List::Ended;
+        }
+        is_list || matches!(self.state, State::Asked)
+    }
+
     fn is_given_up(&self) -> bool {
         matches!(self.state, State::Failed) && self.silences >= SILENCES_MAX
     }

@@ -12,7 +12,7 @@ pub struct Config {
     pub depth: usize,
     /// Nodes that a lookup asks at once. Three hide one that is silent and one that lies.
     pub parallel_max: usize,
-    /// Nodes that a lookup asks in all. Ten times what a ring of a million takes.
+    /// Nodes that a lookup asks in all, those that are silent up to four times. Ten times what a ring of a million takes.
     pub asked_max: usize,
     /// How often the first successor is asked for its neighbours: how long a newcomer stays unknown.
     pub stabilise_every: Duration,

@@ -11,11 +11,18 @@ const TIMEOUT_FIRST: Duration = Duration::from_millis(1000);
 /// A machine that is busy for a moment is not late before this.
 const TIMEOUT_MIN: Duration = Duration::from_millis(150);
 const TIMEOUT_MAX: Duration = Duration::from_secs(4);
+/// Round trips to anyone after which one that was never measured is not waited for much longer than others took.
+const MEASURED_MIN: u32 = 8;
+/// Waiting less for one that was never measured would save nothing: it may be on the other side of the world.
+const TIMEOUT_UNMEASURED_MIN: Duration = Duration::from_millis(300);
 
 #[derive(Clone, Debug)]
 pub(crate) struct Known {
     peers: BTreeMap<Id, Peer>,
     max: usize,
+    /// Of all peers together, and how many times it was measured.
+    overall: Option<RoundTrip>,
+    measured: u32,
 }
 
 #[derive(Clone, Debug)]
@@ -38,9 +45,17 @@ struct RoundTrip {
     spread: Duration,
 }
 
+impl RoundTrip {
+    fn with(old: Option<Self>, took: Duration) -> Self {
+        let Some(Self { mean, spread }) = old else { return Self { mean: took, spread: took / 2 } };
+        let off = mean.abs_diff(took);
+        Self { mean: (mean * 7 + took) / 8, spread: (spread * 3 + off) / 4 }
+    }
+}
+
 impl Known {
     pub(crate) fn new(max: usize) -> Self {
-        Self { peers: BTreeMap::new(), max }
+        Self { peers: BTreeMap::new(), max, overall: None, measured: 0 }
     }
 
     /// It said something itself.
@@ -57,13 +72,9 @@ impl Known {
 
     pub(crate) fn measure(&mut self, id: Id, took: Duration) {
         let Some(peer) = self.peers.get_mut(&id) else { return };
-        peer.round_trip = Some(match peer.round_trip {
-            None => RoundTrip { mean: took, spread: took / 2 },
-            Some(RoundTrip { mean, spread }) => {
-                let off = mean.abs_diff(took);
-                RoundTrip { mean: (mean * 7 + took) / 8, spread: (spread * 3 + off) / 4 }
-            }
-        });
+        peer.round_trip = Some(RoundTrip::with(peer.round_trip, took));
+        self.overall = Some(RoundTrip::with(self.overall, took));
+        self.measured = self.measured.saturating_add(1);
     }
 
     /// We are to ask it.
@@ -97,9 +108,15 @@ impl Known {
     }
 
     pub(crate) fn timeout(&self, id: Id) -> Duration {
-        match self.peers.get(&id).and_then(|peer| peer.round_trip) {
-            None => TIMEOUT_FIRST,
-            Some(RoundTrip { mean, spread }) => (mean + spread * 4).clamp(TIMEOUT_MIN, TIMEOUT_MAX),
+        let measured = self.peers.get(&id).and_then(|peer| peer.round_trip);
+        let overall = self.overall.filter(|_| self.measured >= MEASURED_MIN);
+        match (measured, overall) {
+            (Some(RoundTrip { mean, spread }), _) => (mean + spread * 4).clamp(TIMEOUT_MIN, TIMEOUT_MAX),
+            // After a disaster half of those asked are dead and were never measured: each would cost a whole second.
+            (None, Some(RoundTrip { mean, spread })) => {
+                (mean + spread * 6).clamp(TIMEOUT_UNMEASURED_MIN, TIMEOUT_FIRST)
+            }
+            (None, None) => TIMEOUT_FIRST,
         }
     }
 

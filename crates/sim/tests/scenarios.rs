@@ -112,6 +112,58 @@ fn half_of_all_die_at_once_and_the_others_are_one_ring_in_two_minutes() {
     assert_all_right(&mut cluster);
 }
 
+/// Kills so many in a row, and gives their places.
+fn kill_in_a_row(cluster: &mut Cluster, count: usize) -> Vec<Id> {
+    let row: Vec<(Id, usize)> = cluster.members().iter().skip(10).take(count).map(|(id, slot)| (*id, *slot)).collect();
+    row.iter().for_each(|(_, slot)| cluster.crash(*slot, false));
+    row.into_iter().map(|(id, _)| id).collect()
+}
+
+/// Some lookups for each of these places, all at once.
+fn look_up_places(cluster: &mut Cluster, places: &[Id]) -> Tally {
+    assert_eq!(cluster.lookups_open(), 0);
+    cluster.tally = Tally::default();
+    let up = cluster.up();
+    for place in places {
+        for _ in 0..10 {
+            let slot = *cluster.chance.pick(&up).unwrap();
+            cluster.lookup(slot, 0, *place);
+        }
+    }
+    cluster.run_for(SECOND * 16);
+    std::mem::take(&mut cluster.tally)
+}
+
+#[test]
+fn where_a_whole_list_died_lookups_find_the_owner_behind_it_at_once() {
+    for seed in 0..3 {
+        let mut cluster = Cluster::ideal(setting(30 + seed, 6), 100);
+        cluster.run_for(SECOND * 60);
+        let places = kill_in_a_row(&mut cluster, 6);
+        let tally = look_up_places(&mut cluster, &places);
+        assert_eq!((tally.right, tally.wrong, tally.failed), (60, 0, 0), "{:?}", tally.wrongs);
+        println!("ideal after {} seconds more", settle(&mut cluster, 60));
+        assert_all_right(&mut cluster);
+    }
+}
+
+#[test]
+fn where_more_died_than_a_list_holds_no_lookup_is_wrong_and_the_ring_closes_within_a_minute() {
+    for seed in 0..3 {
+        let mut cluster = Cluster::ideal(setting(40 + seed, 6), 100);
+        cluster.run_for(SECOND * 60);
+        let places = kill_in_a_row(&mut cluster, 9);
+        let tally = look_up_places(&mut cluster, &places);
+        println!("right after: {} right, {} failed", tally.right, tally.failed);
+        assert_eq!(tally.wrong, 0, "{:?}", tally.wrongs);
+        println!("ideal after {} seconds more", settle(&mut cluster, 44));
+        cluster.run_for(SECOND * 16);
+        let tally = look_up_places(&mut cluster, &places);
+        assert_eq!((tally.right, tally.wrong, tally.failed), (90, 0, 0), "{:?}", tally.wrongs);
+        assert_all_right(&mut cluster);
+    }
+}
+
 /// Splits a ring for ten minutes and heals it. Gives how long it took to be one, and until no lookup was wrong.
 fn split_and_heal(seed: u64, sides: usize, count: usize) -> (u64, Option<Duration>) {
     let mut cluster = grown(setting(seed, 6), count);

@@ -391,6 +391,9 @@ impl Ring {
                 self.doubt(now, &pending.to);
             }
             purpose if pending.tries + 1 < self.config.tries => {
+                if pending.tries == 0 {
+                    self.doubt_next(now, pending.to.id);
+                }
                 self.ask(now, &pending.to, pending.question, purpose, pending.tries + 1);
             }
             Purpose::Leave => self.told_of_leaving(),

@@ -124,10 +124,10 @@ impl Ring {
             if let Some(verdict) = running.lookup.verdict() {
                 return self.finish(now, id, Some(verdict));
             }
-            let key = running.lookup.key();
             match running.lookup.next_to_ask() {
                 Some(contact) if contact.id == self.me.id => {
-                    let found = self.found(key);
+                    let place = running.lookup.place_to_ask(contact.id);
+                    let found = self.found(place);
                     if let Some(running) = self.lookups.get_mut(&id) {
                         running.lookup.hear(self.me.id, found, None);
                     }
@@ -135,12 +135,25 @@ impl Ring {
                 Some(contact) => {
                     // Half as patient as with neighbours: a lookup is to end in time.
                     let tries = running.lookup.silences(contact.id) / 2;
+                    let key = running.lookup.place_to_ask(contact.id);
                     self.ask(now, &contact, Question::Find { key }, Purpose::Lookup(id), tries);
                 }
                 None if running.lookup.is_spent() => {
-                    // Whoever probes has others to probe; whoever waits for an owner wants it found.
-                    if matches!(running.aim, Aim::Merge { .. } | Aim::Finger(_)) {
-                        return self.finish(now, id, None);
+                    // All that we would have named to another were dead.
+                    let near = self.core.successors().iter().chain(self.fingers.values()).cloned().collect::<Vec<_>>();
+                    if matches!(running.aim, Aim::User | Aim::Finger(_)) && running.lookup.widen(&near) {
+                        continue;
+                    }
+                    let nearest = running.lookup.nearest();
+                    match running.aim {
+                        // Beside a stretch where more died than a list holds nobody can be believed, and somebody must close it.
+                        Aim::Merge { .. } => return self.finish(now, id, nearest),
+                        Aim::Join { .. } if nearest.is_some() && self.shown.is_some() => {
+                            return self.finish(now, id, nearest);
+                        }
+                        // Whoever looks for a finger has others to look for; whoever waits for an owner wants it found.
+                        Aim::Finger(_) => return self.finish(now, id, None),
+                        Aim::User | Aim::Join { .. } => {}
                     }
                     running.again_at = Some(now + AGAIN_AFTER);
                     return;
@@ -152,6 +165,9 @@ impl Ring {
 
     fn finish(&mut self, now: Duration, id: LookupId, verdict: Option<Verdict>) {
         let Some(running) = self.lookups.remove(&id) else { return };
+        // What was heard before our clock leapt is too old to choose neighbours by.
+        let is_old = running.deadline <= now && matches!(running.aim, Aim::Join { .. } | Aim::Merge { .. });
+        let verdict = verdict.filter(|_| !is_old);
         // Questions that are still out keep teaching us who lives, but end no lookup.
         match (running.aim, verdict) {
             (Aim::User, verdict) => {

@@ -176,3 +176,64 @@ fn two_virtual_nodes_of_one_machine_are_not_two_replicas() {
     let replicas = lookup.verdict().unwrap().replicas(3);
     assert_eq!(replicas, [60, 80, 90].map(contact));
 }
+
+#[test]
+fn with_one_question_at_a_time_the_way_comes_before_those_behind_the_place() {
+    let mut lookup = Lookup::new(Id::small(50), None, 1, 96);
+    lookup.begin_with(&contact(10), false);
+    assert_eq!(next(&mut lookup), Some(Id::small(10)));
+    // Each on the way names one behind the place that is nearer than the last: only the last of them is worth a question.
+    for (at, (way, behind)) in [(20, 90), (30, 80), (40, 60)].into_iter().enumerate() {
+        let from = [10, 20, 30][at];
+        let nearer = vec![contact(way), contact(behind)];
+        lookup.hear(Id::small(from), Found { nearer, ..told(from - 5, &[from + 5]) }, None);
+        assert_eq!(next(&mut lookup), Some(Id::small(way)));
+    }
+    lookup.hear(Id::small(40), told(30, &[60, 70]), None);
+    assert_eq!(next(&mut lookup), Some(Id::small(60)));
+    lookup.hear(Id::small(60), told(40, &[70, 80]), None);
+    assert_eq!(lookup.verdict().map(|verdict| (verdict.owner.id, verdict.asked)), Some((Id::small(60), 5)));
+}
+
+#[test]
+fn one_whose_suggestions_are_all_silent_is_asked_for_its_whole_list() {
+    let mut lookup = begin(50, &[10]);
+    let mut lists = Vec::new();
+    while let Some(next) = lookup.next_to_ask() {
+        let is_list = lookup.place_to_ask(next.id) != lookup.key();
+        lists.extend(is_list.then_some(next.id.0[0]));
+        match next.id.0[0] {
+            10 if is_list => lookup.hear(next.id, told(5, &[20, 30]), None),
+            10 => lookup.hear(next.id, Found { nearer: vec![contact(40)], ..told(5, &[20]) }, None),
+            30 => lookup.hear(next.id, told(20, &[60, 70]), None),
+            60 => lookup.hear(next.id, told(30, &[70, 80]), None),
+            _ => lookup.fail(next.id),
+        }
+    }
+    assert_eq!((lists, owner(&lookup)), (vec![10], Some(Id::small(60))));
+}
+
+/// A lookup between one whose whole list is dead and one that names that node before it.
+fn beside_a_gap(before_owner: u8) -> Lookup {
+    let mut lookup = begin(50, &[40]);
+    lookup.begin_with(&contact(70), true);
+    while let Some(next) = lookup.next_to_ask() {
+        match next.id.0[0] {
+            40 => lookup.hear(next.id, told(30, &[55, 60]), None),
+            70 => lookup.hear(next.id, told(before_owner, &[80, 90]), None),
+            _ => lookup.fail(next.id),
+        }
+    }
+    lookup
+}
+
+#[test]
+fn where_a_whole_list_died_the_owner_is_believed_only_if_it_names_the_last_of_it() {
+    assert_eq!(owner(&beside_a_gap(60)), Some(Id::small(70)));
+    // There may be others between 60 and 65, of whom nobody told.
+    let lookup = beside_a_gap(65);
+    assert!(owner(&lookup).is_none() && lookup.is_spent());
+    // Good enough to be asked for a place beside them.
+    let nearest = lookup.nearest().unwrap();
+    assert_eq!((nearest.before, nearest.owner), (contact(40), contact(70)));
+}

@@ -26,6 +26,8 @@ const AT_ONCE: Duration = Duration::from_secs(1);
 const ENDED: Duration = Duration::from_secs(16);
 /// Between two samples.
 const SAMPLE_EVERY: Duration = Duration::from_secs(10);
+/// The world counts whole microseconds: what is due within the one at hand is due.
+const TICK: Duration = Duration::from_micros(1);
 /// Sentences of what is wrong that are kept.
 const WRONG_MAX: usize = 3;
 
@@ -185,14 +187,14 @@ impl<'a> Run<'a> {
         let until = start.0 + time;
         let every = time.div_f64(self.options.lookups.max(1) as f64);
         let mut next_lookup = start.0;
-        while self.cluster.now() < until {
+        while self.cluster.now() + TICK < until {
             let next_death = deaths.peek().map_or(until, |Reverse((at, _))| *at);
             self.run_until(next_death.min(next_lookup).min(until));
-            if self.cluster.now() >= next_lookup {
+            let now = self.cluster.now() + TICK;
+            if now >= next_lookup {
                 self.cluster.lookup_by_member();
                 next_lookup += every;
             }
-            let now = self.cluster.now();
             if let Some(Reverse((_, slot))) = deaths.peek().copied().filter(|Reverse((at, _))| *at <= now) {
                 deaths.pop();
                 self.cluster.crash(slot, false);
@@ -272,5 +274,18 @@ impl<'a> Run<'a> {
             phases: self.phases,
             samples: self.samples,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn churn_ends_although_deaths_and_lookups_fall_between_two_microseconds() {
+        let options =
+            Options { nodes: 20, minutes: 2.0, churn_median_minutes: Some(1.7), lookups: 70, ..Options::default() };
+        let phases = run(&options).expect("the options are allowed").phases;
+        assert!(phases[0].deaths > 5 && phases[0].lookups > 50, "{phases:?}");
     }
 }

@@ -107,6 +107,10 @@ impl<T: Table> Frontier<T> {
                 self.forget(ticket);
                 continue;
             };
+            if !self.is_ours(&record.url) {
+                self.disown(ticket);
+                continue;
+            }
             if let Some(code) = self.hosts.get(&hash).and_then(|h| h.blocked) {
                 return self.settle_blocked(now, ticket, record, code);
             }

@@ -2,18 +2,18 @@
 //! block, a bounded number at once.
 
 use super::exchange::take_in;
-use super::holdings::Shelf;
 use super::wire::{Ask, Bytes as WireBytes, COPIES, ENTRIES_MAX, Hit, NAMES_MAX, Name, Reply, TITLES_MAX, WireEntry};
 use super::{CopiesError, Inner, bulk, health};
 use bytes::Bytes;
-use herodotus_base::{PeerKey, Sha256};
+use herodotus_base::{Id, PeerKey, Sha256};
 use herodotus_catalogue::Found;
+use herodotus_ledger::{Record, Taken, open_bundle, pack_bundle};
 use herodotus_net::{Address, BoxFuture, Caller, Kind, Refusal, Service, Stream};
 use herodotus_replica::compare;
 use herodotus_ring::Contact;
 use herodotus_store::EntryKey;
 use herodotus_store::parcel::Outcome;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Weak};
 use tokio::sync::{Semaphore, mpsc};
 
@@ -82,6 +82,9 @@ async fn answer(inner: &Arc<Inner>, readers: &Arc<Semaphore>, from: Caller, ask:
     if let Ask::Take { parcel, spread } = ask {
         return take(inner, from, parcel, spread).await;
     }
+    if let Ask::Keep { bundle, spread } = ask {
+        return keep(inner, from, bundle, spread).await;
+    }
     inner
         .blocking(move |inner| {
             let _permit = permit;
@@ -99,7 +102,7 @@ fn read(inner: &Inner, ask: Ask) -> Result<Reply, CopiesError> {
                 // What waits in memory is not in the table of places.
                 store.seal()?;
             }
-            Reply::Compare(compare::answer(&Shelf(store), &question)?)
+            Reply::Compare(compare::answer(&inner.shelf(), &question)?)
         }
         Ask::Lacks { names } => {
             let mut lacking = Vec::new();
@@ -120,13 +123,13 @@ fn read(inner: &Inner, ask: Ask) -> Result<Reply, CopiesError> {
             }
         }
         Ask::Named { salt, spans, shorts } => {
-            let shelf = Shelf(store);
+            let shelf = inner.shelf();
             let spans = spans.open().ok_or(CopiesError::Odd("spans that are none"))?;
             let marks = compare::resolve(&shelf, salt, &spans, &shorts)?;
-            Reply::Names(shelf.names(&marks)?.iter().map(Name::of).collect())
+            Reply::Names(shelf.names(&marks)?)
         }
         Ask::NamesOn { span, behind } => {
-            let (names, last) = Shelf(store).names_on(span, behind)?;
+            let (names, last) = inner.shelf().names_on(span, behind)?;
             Reply::NamesOn(names, last)
         }
         Ask::Challenge { nonce, names } => Reply::Proof(proof(inner, &nonce, &names)?),
@@ -158,7 +161,8 @@ fn read(inner: &Inner, ask: Ask) -> Result<Reply, CopiesError> {
             Reply::Entries(entries.iter().map(WireEntry::of).collect())
         }
         Ask::Status => Reply::Status(health::status(inner)?),
-        Ask::Holders { .. } | Ask::MayLetGo { .. } | Ask::Take { .. } | Ask::At { .. } => {
+        Ask::GiveRecords { names } => give_records(inner, &names)?,
+        Ask::Holders { .. } | Ask::MayLetGo { .. } | Ask::Take { .. } | Ask::At { .. } | Ask::Keep { .. } => {
             return Err(CopiesError::Odd("a question that is answered elsewhere"));
         }
     })
@@ -195,27 +199,72 @@ pub(super) async fn take(
     let mut machines = 2;
     if spread {
         let kept = with(|outcome| matches!(outcome, Outcome::Stored | Outcome::Known | Outcome::Removed));
-        let keys: Vec<String> = kept.map(|(id, _)| id.key.clone()).collect();
-        machines += pass_on(inner, from.key, &keys, parcel).await;
+        let places = kept.map(|(id, _)| inner.place_of(&id.key)).collect();
+        // Those who call the parcel theirs, too, keep it as it is.
+        let parcel = WireBytes::clone(&parcel);
+        machines += pass_on(inner, from.key, places, Ask::Take { parcel, spread: false }).await;
     }
     Ok(Reply::Taken { machines, lacking_base, refused })
 }
 
-/// Brings a parcel to those who are to hold it; returns when enough have it, and goes on with the others.
-async fn pass_on(inner: &Arc<Inner>, from: PeerKey, keys: &[String], parcel: Arc<WireBytes>) -> u16 {
+/// Keeps records durably; as their owner, passes on those that were new. Answered as a parcel is.
+async fn keep(inner: &Arc<Inner>, from: Caller, bundle: WireBytes, spread: bool) -> Result<Reply, CopiesError> {
+    let (places, news) = inner
+        .blocking(move |inner| {
+            let records = open_bundle(&bundle.0)?;
+            let taken = inner.ledger.take(&records)?;
+            inner.ledger.sync()?;
+            let kept = records.into_iter().zip(taken).filter(|(_, taken)| *taken == Taken::Kept);
+            let news: Vec<Record> = kept.map(|(record, _)| record).collect();
+            let places: Vec<Id> =
+                news.iter().map(|record| inner.ledger.place_of(&record.name)).collect::<Result<_, _>>()?;
+            Ok((places, news))
+        })
+        .await?;
+    let mut machines = 2;
+    if !news.is_empty() {
+        inner.custodian().stray_came(inner.now());
+        if spread {
+            let (bundle, _) = pack_bundle(&news, usize::MAX)?;
+            let ask = Ask::Keep { bundle: WireBytes(bundle), spread: false };
+            machines += pass_on(inner, from.key, places.into_iter().collect(), ask).await;
+        }
+    }
+    Ok(Reply::Kept { machines })
+}
+
+fn give_records(inner: &Inner, names: &[Name]) -> Result<Reply, CopiesError> {
+    let mut records = Vec::new();
+    let (mut covered, mut bytes) = (0, 0);
+    for name in names.iter().take(NAMES_MAX) {
+        let name = name.record().ok_or(CopiesError::Odd("that is no name"))?;
+        let record = inner.ledger.get(&name)?;
+        bytes += record.as_ref().map_or(0, |record| record.value.len() + name.encode().len() + 16);
+        if bytes > PARCEL_BYTES_MAX && covered > 0 {
+            break;
+        }
+        covered += 1;
+        records.extend(record);
+    }
+    let (bundle, _) = pack_bundle(&records, usize::MAX)?;
+    Ok(Reply::Records { bundle: WireBytes(bundle), covered })
+}
+
+/// Brings something to those who are to hold it; returns when enough have it, and goes on with the others.
+async fn pass_on(inner: &Arc<Inner>, from: PeerKey, places: BTreeSet<Id>, ask: Ask) -> u16 {
     let mut targets: BTreeMap<PeerKey, Contact> = BTreeMap::new();
-    for key in keys {
-        let place = inner.place_of(key);
+    for place in places {
         targets.extend(inner.custodian().push_to(place).into_iter().map(|contact| (contact.key, contact)));
     }
     targets.remove(&from);
+    let ask = Arc::new(ask);
     let (done, mut results) = mpsc::channel(targets.len().max(1));
     for contact in targets.into_values() {
-        let (inner, parcel, done) = (inner.clone(), parcel.clone(), done.clone());
+        let (inner, ask, done) = (inner.clone(), ask.clone(), done.clone());
         tokio::spawn(async move {
-            let ask = Ask::Take { parcel: WireBytes::clone(&parcel), spread: false };
             let is_kept = match inner.reach.ask(&contact, &ask).await {
                 Ok(Reply::Taken { lacking_base, refused: 0, .. }) => lacking_base.is_empty(),
+                Ok(Reply::Kept { .. }) => true,
                 _ => false,
             };
             if !is_kept {

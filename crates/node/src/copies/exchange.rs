@@ -1,9 +1,10 @@
-//! Bringing captures to another machine and fetching them from one: in parcels that fit a call, as bulk where one does not, large bodies
+//! Bringing captures and records to another machine and fetching them from one: in parcels that fit a call, as bulk where one does not, large bodies
 //! first. Nothing is kept that its digests do not prove; that is the store's to see (`herodotus_store::parcel`).
 
 use super::desk::PARCEL_BYTES_MAX;
 use super::wire::{Ask, Bulk, Bytes, Name, Reply};
 use super::{CopiesError, Inner, bulk};
+use herodotus_ledger::{Name as RecordName, Record, open_bundle, pack_bundle};
 use herodotus_net::Address;
 use herodotus_ring::Contact;
 use herodotus_store::parcel::{LackingBlob, Outcome, Taken, open_capture};
@@ -16,6 +17,65 @@ const FETCHED_AT_ONCE: usize = 512;
 
 pub(super) fn address_of(contact: &Contact) -> Address {
     Address::new(contact.key, contact.addresses.clone())
+}
+
+/// Sends what a machine lacks, captures and records.
+pub(super) async fn bring_names(inner: &Arc<Inner>, to: &Contact, names: Vec<Name>) -> Result<(), CopiesError> {
+    bring(inner, to, names.iter().filter_map(Name::id).collect(), false, |_| true).await?;
+    bring_records(inner, to, names.iter().filter_map(Name::record).collect(), false).await
+}
+
+/// Sends records in bundles. One that is not here any more was confirmed elsewhere.
+pub(super) async fn bring_records(
+    inner: &Arc<Inner>,
+    to: &Contact,
+    names: Vec<RecordName>,
+    spread: bool,
+) -> Result<(), CopiesError> {
+    let mut names = names.into_iter().peekable();
+    while names.peek().is_some() {
+        let some: Vec<RecordName> = names.by_ref().take(FETCHED_AT_ONCE).collect();
+        let records: Vec<Record> = inner
+            .blocking(move |inner| {
+                let found = some.iter().filter_map(|name| inner.ledger.get(name).transpose());
+                Ok(found.collect::<Result<_, _>>()?)
+            })
+            .await?;
+        let mut left = records.as_slice();
+        while !left.is_empty() {
+            let (bundle, packed) = pack_bundle(left, PARCEL_BYTES_MAX)?;
+            left = left.get(packed..).unwrap_or_default();
+            inner.counters.brought(bundle.len());
+            let reply = inner.reach.ask(to, &Ask::Keep { bundle: Bytes(bundle), spread }).await?;
+            let Reply::Kept { .. } = reply else { return Err(CopiesError::Odd("an answer to another question")) };
+        }
+    }
+    Ok(())
+}
+
+/// Fetches records from a machine and keeps them durably.
+async fn fetch_records(inner: &Arc<Inner>, from: &Contact, names: Vec<Name>) -> Result<(), CopiesError> {
+    let mut left = names.as_slice();
+    while !left.is_empty() {
+        let some = &left[..left.len().min(FETCHED_AT_ONCE)];
+        let reply = inner.reach.ask(from, &Ask::GiveRecords { names: some.to_vec() }).await?;
+        let Reply::Records { bundle, covered } = reply else {
+            return Err(CopiesError::Odd("an answer to another question"));
+        };
+        // Covering nothing would keep us asking for ever.
+        left = left.get((covered as usize).max(1)..).unwrap_or_default();
+        let taken = inner
+            .blocking(move |inner| {
+                let taken = inner.ledger.take(&open_bundle(&bundle.0)?)?;
+                inner.ledger.sync()?;
+                Ok(taken)
+            })
+            .await?;
+        if taken.contains(&herodotus_ledger::Taken::Kept) {
+            inner.custodian().stray_came(inner.now());
+        }
+    }
+    Ok(())
 }
 
 /// Sends captures in parcels, differences where the other side has what they are to; what it then says it cannot read goes whole.
@@ -63,8 +123,10 @@ pub(super) async fn bring(
     }
 }
 
-/// Fetches captures from a machine and keeps them durably.
+/// Fetches captures and records from a machine and keeps them durably.
 pub(super) async fn fetch(inner: &Arc<Inner>, from: &Contact, names: Vec<Name>) -> Result<(), CopiesError> {
+    let (records, names): (Vec<Name>, Vec<Name>) = names.into_iter().partition(|name| name.record().is_some());
+    fetch_records(inner, from, records).await?;
     let address = address_of(from);
     for some in names.chunks(FETCHED_AT_ONCE) {
         let mut left = some.to_vec();

@@ -4,13 +4,14 @@
 //! handed on is durable on as many machines as a write needs; until it is, the next waits. Comparisons would find
 //! all of it too, only later.
 
-use super::exchange::bring;
+use super::exchange::{bring, bring_records};
 use super::wire::{Ask, NAMES_MAX, Name, Reply};
 use super::{CopiesError, Inner};
 use crate::ring::ring_dir;
-use herodotus_base::PeerKey;
+use herodotus_base::{Id, PeerKey};
+use herodotus_ledger::Record;
 use herodotus_ring::Contact;
-use herodotus_store::{Entry, EntryKey, FeedCursor};
+use herodotus_store::{EntryKey, FeedCursor};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -45,7 +46,13 @@ pub(super) async fn run(inner: Arc<Inner>) {
             tokio::time::sleep(RETRY).await;
             continue;
         };
-        while !hand_on(&inner, &entries).await {
+        loop {
+            // Where something lies may change while we wait.
+            let named: Vec<_> =
+                entries.iter().map(|entry| (inner.place_of(&entry.id.key), Name::of(&entry.id))).collect();
+            if hand_on(&inner, &named).await {
+                break;
+            }
             tokio::time::sleep(RETRY).await;
         }
         if cursor != Some(next) {
@@ -79,47 +86,76 @@ async fn write(inner: &Arc<Inner>, path: PathBuf, cursor: FeedCursor) {
     let _ = written.await;
 }
 
+/// Hands on records that were made here, as soon as there are any; all of them anew if somebody is missing.
+pub(super) async fn run_records(inner: Arc<Inner>) {
+    if inner.ring.joined().await.is_err() {
+        return;
+    }
+    loop {
+        let pending = inner
+            .blocking(|inner| {
+                let records = inner.ledger.pending(BATCH_MAX)?;
+                let place = |record: &Record| Ok((inner.ledger.place_of(&record.name)?, Name::of_record(&record.name)));
+                let names: Vec<(Id, Name)> = records.iter().map(place).collect::<Result<_, CopiesError>>()?;
+                Ok((records, names))
+            })
+            .await;
+        match pending {
+            Ok((records, names)) if !records.is_empty() => {
+                if hand_on(&inner, &names).await {
+                    let _ = inner.blocking(move |inner| Ok(inner.ledger.handed_on(&records)?)).await;
+                    continue;
+                }
+            }
+            Ok(_) => inner.written.notified().await,
+            Err(_) => {}
+        }
+        tokio::time::sleep(RETRY.min(inner.settings.follow_every)).await;
+    }
+}
+
 /// What is to go to one machine.
 struct Errand {
     to: Contact,
     /// As the owner, it passes on what it gets.
     is_owner: bool,
-    ids: Vec<EntryKey>,
+    names: Vec<Name>,
 }
 
 /// Whether everything is durable on as many machines as a write needs.
-async fn hand_on(inner: &Arc<Inner>, entries: &[Entry]) -> bool {
+async fn hand_on(inner: &Arc<Inner>, entries: &[(Id, Name)]) -> bool {
     let mut errands: BTreeMap<PeerKey, Errand> = BTreeMap::new();
     // Of our own: on how many other machines each must be, and may be.
     let mut is_well = true;
-    let mut own: Vec<(EntryKey, usize)> = Vec::new();
-    for entry in entries {
-        let place = inner.place_of(&entry.id.key);
+    let mut own: Vec<(&Name, usize)> = Vec::new();
+    for (place, name) in entries {
+        let place = *place;
         let (is_own, is_entrusted, targets) = {
             let custodian = inner.custodian();
             (custodian.owns(place), custodian.is_here(place), custodian.push_to(place))
         };
         if is_own {
-            own.push((entry.id.clone(), targets.len()));
+            own.push((name, targets.len()));
             for to in targets {
-                let errand = errands.entry(to.key).or_insert_with(|| Errand { to, is_owner: false, ids: Vec::new() });
-                errand.ids.push(entry.id.clone());
+                let errand = errands.entry(to.key).or_insert_with(|| Errand { to, is_owner: false, names: Vec::new() });
+                errand.names.push(name.clone());
             }
-        } else if !is_entrusted {
+        } else if !is_entrusted || name.record().is_some() {
+            // A record that we only copy for another is the owner's to know of.
             match inner.holders(place).await {
                 Ok(told) if told.owner.key == inner.reach.machine() => {}
                 Ok(told) => {
                     let to = told.owner;
                     let errand =
-                        errands.entry(to.key).or_insert_with(|| Errand { to, is_owner: true, ids: Vec::new() });
+                        errands.entry(to.key).or_insert_with(|| Errand { to, is_owner: true, names: Vec::new() });
                     errand.is_owner = true;
-                    errand.ids.push(entry.id.clone());
+                    errand.names.push(name.clone());
                 }
                 Err(_) => is_well = false,
             }
         }
     }
-    let mut reached: BTreeMap<EntryKey, usize> = BTreeMap::new();
+    let mut reached: BTreeMap<Name, usize> = BTreeMap::new();
     let mut under_way = tokio::task::JoinSet::new();
     for errand in errands.into_values() {
         let inner = inner.clone();
@@ -128,12 +164,13 @@ async fn hand_on(inner: &Arc<Inner>, entries: &[Entry]) -> bool {
             (errand, result)
         });
     }
+    let places: BTreeMap<&Name, Id> = entries.iter().map(|(place, name)| (name, *place)).collect();
     while let Some(Ok((errand, result))) = under_way.join_next().await {
         match result {
-            Ok(()) => errand.ids.into_iter().for_each(|id| *reached.entry(id).or_default() += 1),
+            Ok(()) => errand.names.into_iter().for_each(|name| *reached.entry(name).or_default() += 1),
             Err(_) if errand.is_owner => {
                 // It has changed hands, perhaps.
-                errand.ids.iter().for_each(|id| inner.reach.forget(inner.place_of(&id.key)));
+                errand.names.iter().filter_map(|name| places.get(name)).for_each(|place| inner.reach.forget(*place));
                 is_well = false;
             }
             Err(_) => {
@@ -143,17 +180,22 @@ async fn hand_on(inner: &Arc<Inner>, entries: &[Entry]) -> bool {
         }
     }
     let needed = usize::from(inner.settings.durable_on.saturating_sub(1));
-    is_well && own.iter().all(|(id, targets)| reached.get(id).copied().unwrap_or(0) >= needed.min(*targets))
+    is_well && own.iter().all(|(name, targets)| reached.get(*name).copied().unwrap_or(0) >= needed.min(*targets))
 }
 
 /// Brings a machine what it lacks of an errand, durably.
 async fn run_errand(inner: &Arc<Inner>, errand: &Errand) -> Result<(), CopiesError> {
-    for some in errand.ids.chunks(NAMES_MAX) {
-        let names: Vec<Name> = some.iter().map(Name::of).collect();
+    for some in errand.names.chunks(NAMES_MAX) {
+        bring_records(inner, &errand.to, some.iter().filter_map(Name::record).collect(), errand.is_owner).await?;
+        let (names, ids): (Vec<Name>, Vec<EntryKey>) =
+            some.iter().filter_map(|name| Some((name.clone(), name.id()?))).unzip();
+        if ids.is_empty() {
+            continue;
+        }
         let Reply::Lacks(lacking) = inner.reach.ask(&errand.to, &Ask::Lacks { names }).await? else {
             return Err(CopiesError::Odd("an answer to another question"));
         };
-        let lacking: Vec<EntryKey> = lacking.iter().filter_map(|n| some.get(*n as usize).cloned()).collect();
+        let lacking: Vec<EntryKey> = lacking.iter().filter_map(|n| ids.get(*n as usize).cloned()).collect();
         bring(inner, &errand.to, lacking, errand.is_owner, |_| true).await?;
     }
     Ok(())

@@ -19,11 +19,13 @@ use crate::ring::{Neighbourhood, RingNode};
 use desk::Desk;
 use herodotus_base::{Id, PeerKey};
 use herodotus_catalogue::Catalogue;
+use herodotus_ledger::{Ledger, Record};
 use herodotus_net::CallError;
 use herodotus_replica::custody::{Config, Custodian};
 use herodotus_ring::placement::{Placement, place_of_key};
 use herodotus_store::Store;
 use herodotus_web::peers::HealthView;
+use holdings::{Shelf, ShelfError};
 use reach::{Reach, Told};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -43,8 +45,12 @@ pub enum CopiesError {
     Call(#[from] CallError),
     #[error(transparent)]
     Store(#[from] herodotus_store::Error),
+    #[error(transparent)]
+    Ledger(#[from] herodotus_ledger::Error),
+    #[error(transparent)]
+    Shelf(#[from] ShelfError),
     #[error("{0}")]
-    Compare(#[from] herodotus_replica::compare::Error<herodotus_store::Error>),
+    Compare(#[from] herodotus_replica::compare::Error<ShelfError>),
     #[error("a stream broke off: {0}")]
     Stream(#[from] std::io::Error),
     /// A peer said something that makes no sense here.
@@ -111,6 +117,7 @@ pub struct Copies {
 struct Inner {
     ring: RingNode,
     store: Store,
+    ledger: Ledger,
     catalogue: Arc<Catalogue>,
     placement: Placement,
     settings: CopiesSettings,
@@ -119,6 +126,8 @@ struct Inner {
     counters: health::Counters,
     start: Instant,
     wake: Notify,
+    /// Records were made here.
+    written: Notify,
     /// We go for good: others must hold everything first.
     is_leaving: AtomicBool,
     /// How far what this machine took in has been handed on.
@@ -138,18 +147,21 @@ impl Copies {
     ) -> Result<Self, CopiesError> {
         let placement = Placement::ByHost;
         store.set_placement(placement)?;
+        let ledger = Ledger::open(&crate::ring::ring_dir(ring.data()).join("ledger"), placement)?;
         settings.custody.copies = usize::from(ring.admission().charter().terms().copies.max(1));
         let inner = Arc::new(Inner {
             reach: Arc::new(Reach::new(ring.clone())),
             custodian: Mutex::new(Custodian::new(ring.endpoint().key(), settings.custody.clone())),
             ring,
             store,
+            ledger,
             catalogue,
             placement,
             settings,
             counters: health::Counters::default(),
             start: Instant::now(),
             wake: Notify::new(),
+            written: Notify::new(),
             is_leaving: AtomicBool::new(false),
             followed: watch::Sender::default(),
             health: watch::Sender::default(),
@@ -158,6 +170,7 @@ impl Copies {
         inner.ring.set_keeper(Arc::new(Desk::new(&inner)));
         tokio::spawn(run(inner.clone()));
         tokio::spawn(follow::run(inner.clone()));
+        tokio::spawn(follow::run_records(inner.clone()));
         tokio::spawn(orders::scrub(inner.clone()));
         tokio::spawn(health::keep_looking(inner.clone()));
         Ok(Self { inner })
@@ -168,6 +181,23 @@ impl Copies {
     pub async fn leave_for_good(&self) {
         self.inner.is_leaving.store(true, Relaxed);
         self.inner.ring.leave_within(HAND_OVER_MAX + Duration::from_secs(5)).await;
+    }
+
+    /// The records that this machine holds.
+    pub fn ledger(&self) -> &Ledger {
+        &self.inner.ledger
+    }
+
+    /// Takes in records that were made on this machine, and hands them on in the background to those who are to hold them.
+    pub async fn write_records(&self, records: Vec<Record>) -> Result<(), CopiesError> {
+        self.inner
+            .blocking(move |inner| {
+                inner.ledger.write(&records)?;
+                Ok(inner.ledger.sync()?)
+            })
+            .await?;
+        self.inner.written.notify_one();
+        Ok(())
     }
 
     /// Waits until everything that was stored here before is durable on as many machines as a write needs.
@@ -198,6 +228,10 @@ impl Inner {
             Some(told) => Ok(told),
             None => self.reach.holders(place).await,
         }
+    }
+
+    fn shelf(&self) -> Shelf<'_> {
+        Shelf { store: &self.store, ledger: &self.ledger }
     }
 
     /// Runs what reads the disk where it may block.

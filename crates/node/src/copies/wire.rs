@@ -53,6 +53,10 @@ pub(super) enum Ask {
     Status,
     /// The same question, only if you can answer for all that lies there.
     At { place: Id, ask: Box<Ask> },
+    /// Keep these records durably. With `spread`, as their owner: pass them on.
+    Keep { bundle: Bytes, spread: bool },
+    /// Give me these records, as many as fit.
+    GiveRecords { names: Vec<Name> },
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -85,6 +89,15 @@ pub(super) enum Reply {
     Status(Status),
     /// It may be here or not: ask somebody else.
     NotHere,
+    /// How many machines have the records durably.
+    Kept {
+        machines: u16,
+    },
+    /// Records, and how many of the names they cover; those that are not here are passed over.
+    Records {
+        bundle: Bytes,
+        covered: u32,
+    },
 }
 
 /// What is too large for a call. After the head come bytes one way, and a [`Reply`] the other, or bytes only.
@@ -100,7 +113,7 @@ pub(super) enum Bulk {
     Capture { name: Name },
 }
 
-/// The name of an entry, encoded as in the index.
+/// The name of an entry: a capture's as in the index, or a record's as in the ledger.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub(super) struct Name(#[serde(with = "serde_bytes")] pub(super) Vec<u8>);
 
@@ -109,8 +122,18 @@ impl Name {
         Self(id.encode())
     }
 
+    pub(super) fn of_record(name: &herodotus_ledger::Name) -> Self {
+        Self(name.encode())
+    }
+
+    /// Of a capture.
     pub(super) fn id(&self) -> Option<EntryKey> {
         EntryKey::decode(&self.0)
+    }
+
+    /// Of a record.
+    pub(super) fn record(&self) -> Option<herodotus_ledger::Name> {
+        herodotus_ledger::Name::decode(&self.0)
     }
 }
 

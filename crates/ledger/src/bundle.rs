@@ -76,7 +76,7 @@ mod tests {
 
     fn record() -> impl Strategy<Value = Record> {
         ("[a-z,)/]{0,30}", any::<[u8; 16]>(), any::<u64>(), any::<Vec<u8>>()).prop_map(|(key, id, version, value)| {
-            Record { name: Name::Url { key, crawl: CrawlId(id) }, version, value }
+            Record { name: Name::Url { key, crawl: CrawlId(id), spelling: version }, version, value }
         })
     }
 

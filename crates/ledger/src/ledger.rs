@@ -9,6 +9,7 @@ use herodotus_replica::Sum;
 use herodotus_ring::placement::Placement;
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Of the files: which tables there are and what is in their rows.
@@ -28,8 +29,9 @@ pub struct Ledger {
     pub(crate) records: Keyspace,
     /// By place, then by bucket: the sum of what lies there.
     pub(crate) rows: Keyspace,
-    /// Names of what was made here and is not handed on yet.
+    /// What was made here and is not handed on yet, in the order in which it was made.
     pending: Keyspace,
+    made: Arc<AtomicU64>,
     pub(crate) notes: Keyspace,
     pub(crate) placement: Placement,
     writer: Arc<Mutex<()>>,
@@ -68,12 +70,18 @@ impl Ledger {
             database,
             placement,
             writer: Arc::default(),
+            made: Arc::default(),
         };
         ledger.begin()?;
         Ok(ledger)
     }
 
     fn begin(&self) -> Result<()> {
+        if let Some(last) = self.pending.last_key_value() {
+            let (made, _) = last.into_inner()?;
+            let made = made.as_ref().try_into().map_err(|_| Error::Damaged("what waits cannot be read"))?;
+            self.made.store(u64::from_be_bytes(made) + 1, Relaxed);
+        }
         let placement = [match self.placement {
             Placement::ByHost => 0,
             Placement::ByUrl => 1,
@@ -145,7 +153,8 @@ impl Ledger {
             sum.add(record.mark());
             batch.insert(&self.records, key.clone(), record.encode_value());
             if is_own {
-                batch.insert(&self.pending, name, record.version.to_be_bytes());
+                let made = self.made.fetch_add(1, Relaxed);
+                batch.insert(&self.pending, made.to_be_bytes(), pending_value(&name, record));
             }
             put.insert(key, record);
             taken.push(Taken::Kept);
@@ -183,31 +192,27 @@ impl Ledger {
         self.in_bucket("").filter(|record| record.as_ref().map_or(true, |record| matches!(record.name, Name::Crawl(_))))
     }
 
-    /// Some of what was made here and is not handed on yet.
-    pub fn pending(&self, max: usize) -> Result<Vec<Record>> {
+    /// Some of what was made here and is not handed on yet, the first first, each as it was when it was made: whoever has one has all that was made
+    /// before it. With what it is to be taken out by.
+    pub fn pending(&self, max: usize) -> Result<Vec<(u64, Record)>> {
         let mut records = Vec::new();
         for pair in self.pending.iter().take(max) {
-            let (name, _) = pair.into_inner()?;
-            let name = Name::decode(&name).ok_or(Error::Damaged("a name cannot be read"))?;
-            // One that was let go since was confirmed elsewhere first.
-            match self.get(&name)? {
-                Some(record) => records.push(record),
-                None => self.pending.remove(name.encode())?,
-            }
+            let (made, value) = pair.into_inner()?;
+            let read = || {
+                let (len, rest) = value.split_first_chunk::<4>()?;
+                let (name, value) = rest.split_at_checked(u32::from_be_bytes(*len) as usize)?;
+                Some((u64::from_be_bytes(made.as_ref().try_into().ok()?), name, value))
+            };
+            let (made, name, value) = read().ok_or(Error::Damaged("what waits cannot be read"))?;
+            records.push((made, Record::decode(name, value)?));
         }
         Ok(records)
     }
 
-    /// These were handed on: they need not be again, unless something later was made meanwhile.
-    pub fn handed_on(&self, records: &[Record]) -> Result<()> {
-        let _writer = self.writer();
+    /// These were handed on.
+    pub fn handed_on(&self, made: impl IntoIterator<Item = u64>) -> Result<()> {
         let mut batch = self.batch();
-        for record in records {
-            let name = record.name.encode();
-            if self.pending.get(&name)?.is_some_and(|version| *version == record.version.to_be_bytes()) {
-                batch.remove(&self.pending, name);
-            }
-        }
+        made.into_iter().for_each(|made| batch.remove(&self.pending, made.to_be_bytes()));
         Ok(batch.commit()?)
     }
 
@@ -228,9 +233,7 @@ impl Ledger {
                 std::collections::btree_map::Entry::Vacant(new) => new.insert(self.sum(place, bucket)?),
             };
             sum.take(record.mark());
-            let name = record.name.encode();
-            batch.remove(&self.records, record_key(bucket, &name));
-            batch.remove(&self.pending, name);
+            batch.remove(&self.records, record_key(bucket, &record.name.encode()));
             released += 1;
         }
         for ((place, bucket), sum) in sums {
@@ -246,4 +249,9 @@ impl Ledger {
 
 fn record_key(bucket: &str, name: &[u8]) -> Vec<u8> {
     [bucket.as_bytes(), &[0], name].concat()
+}
+
+fn pending_value(name: &[u8], record: &Record) -> Vec<u8> {
+    let len = u32::try_from(name.len()).unwrap_or(u32::MAX);
+    [&len.to_be_bytes()[..], name, &record.encode_value()].concat()
 }

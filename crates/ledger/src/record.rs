@@ -25,8 +25,8 @@ pub struct CrawlId(pub [u8; 16]);
 pub enum Name {
     /// What a crawl is, and what is to become of it.
     Crawl(CrawlId),
-    /// What is known of a URL in a crawl. `key` is its canonical key.
-    Url { key: String, crawl: CrawlId },
+    /// What is known of a URL in a crawl. `key` is its canonical key, `spelling` a digest of the URL itself: several may have one key.
+    Url { key: String, crawl: CrawlId, spelling: u64 },
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -41,7 +41,9 @@ impl Name {
     pub fn encode(&self) -> Vec<u8> {
         match self {
             Self::Crawl(id) => [&[FIRST, CRAWL][..], &id.0].concat(),
-            Self::Url { key, crawl } => [&[FIRST, URL][..], key.as_bytes(), &[0], &crawl.0].concat(),
+            Self::Url { key, crawl, spelling } => {
+                [&[FIRST, URL][..], key.as_bytes(), &[0], &crawl.0, &spelling.to_be_bytes()].concat()
+            }
         }
     }
 
@@ -53,9 +55,11 @@ impl Name {
         match bytes {
             [FIRST, CRAWL, id @ ..] => Some(Self::Crawl(CrawlId(id.try_into().ok()?))),
             [FIRST, URL, rest @ ..] => {
+                let (rest, spelling) = rest.split_last_chunk::<8>()?;
                 let (text, crawl) = rest.split_last_chunk::<16>()?;
                 let key = std::str::from_utf8(text.strip_suffix(&[0])?).ok()?;
-                (!key.contains('\0')).then(|| Self::Url { key: key.to_owned(), crawl: CrawlId(*crawl) })
+                let (crawl, spelling) = (CrawlId(*crawl), u64::from_be_bytes(*spelling));
+                (!key.contains('\0')).then(|| Self::Url { key: key.to_owned(), crawl, spelling })
             }
             _ => None,
         }
@@ -98,7 +102,7 @@ impl Record {
             Name::Url { key, .. } => key.len(),
         };
         match () {
-            () if key_len + 32 > NAME_BYTES_MAX => Err(Error::Refused("its name is too long")),
+            () if key_len + 40 > NAME_BYTES_MAX => Err(Error::Refused("its name is too long")),
             () if self.value.len() > RECORD_BYTES_MAX => Err(Error::Refused("it is too large")),
             () => Ok(()),
         }
@@ -122,8 +126,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn names_come_back_and_nothing_else_is_one(key in "[^\0]{0,40}", crawl: [u8; 16], noise: Vec<u8>) {
-            for name in [Name::Crawl(CrawlId(crawl)), Name::Url { key, crawl: CrawlId(crawl) }] {
+        fn names_come_back_and_nothing_else_is_one(key in "[^\0]{0,40}", crawl: [u8; 16], spelling: u64, noise: Vec<u8>) {
+            for name in [Name::Crawl(CrawlId(crawl)), Name::Url { key, crawl: CrawlId(crawl), spelling }] {
                 prop_assert_eq!(Name::decode(&name.encode()), Some(name));
             }
             if let Some(name) = Name::decode(&noise) {
@@ -135,7 +139,7 @@ mod tests {
     #[test]
     fn what_is_known_of_a_url_lies_where_its_captures_lie() {
         let key = herodotus_page_key();
-        let name = Name::Url { key: key.clone(), crawl: CrawlId([7; 16]) };
+        let name = Name::Url { key: key.clone(), crawl: CrawlId([7; 16]), spelling: 1 };
         for placement in [Placement::ByHost, Placement::ByUrl] {
             assert_eq!(name.place(placement, 4), place_of_key(placement, &key, 4));
             assert_eq!(name.bucket(placement), bucket_of_key(placement, &key));

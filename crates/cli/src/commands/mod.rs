@@ -16,6 +16,7 @@ mod ring_health;
 pub(crate) mod serve;
 pub(crate) mod sim;
 pub(crate) mod stats;
+mod together;
 pub(crate) mod verify;
 
 use anyhow::Result;

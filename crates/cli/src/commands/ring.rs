@@ -7,6 +7,7 @@ use herodotus_base::PeerKey;
 use herodotus_net::{Relay, Ticket};
 use herodotus_node::copies::CopiesSettings;
 use herodotus_node::ring::{RingNode, RingSettings, admit, create, membership};
+use herodotus_node::together::State;
 use herodotus_web::Peers;
 use herodotus_web::peers::{ContactView, LookupView, RingView};
 use serde_json::json;
@@ -150,6 +151,14 @@ enum What {
     Health,
     /// Leave the ring for good: hand over what this machine owns, then stop taking part
     Leave,
+    /// List the crawls that the ring makes together, and each machine's part (begin one with `crawl --together`)
+    Crawls,
+    /// Let a crawl of the ring rest
+    Pause(Named),
+    /// Let it go on
+    Resume(Named),
+    /// End it
+    Stop(Named),
 }
 
 #[derive(Debug, Args)]
@@ -166,6 +175,12 @@ struct Create {
     /// Neighbours that every node knows; more survive larger disasters
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=64))]
     neighbours: u16,
+}
+
+#[derive(Debug, Args)]
+struct Named {
+    /// The crawl's name
+    name: String,
 }
 
 #[derive(Debug, Args)]
@@ -198,6 +213,10 @@ impl Ring {
             What::Lookup(lookup) => lookup.run(session)?,
             What::Health => super::ring_health::show(session)?,
             What::Leave => super::ring_health::leave(session)?,
+            What::Crawls => super::together::list(session)?,
+            What::Pause(crawl) => super::together::set_state(session, &crawl.name, State::Paused)?,
+            What::Resume(crawl) => super::together::set_state(session, &crawl.name, State::Running)?,
+            What::Stop(crawl) => super::together::set_state(session, &crawl.name, State::Stopped)?,
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -224,6 +224,7 @@ async fn keep(inner: &Arc<Inner>, from: Caller, bundle: WireBytes, spread: bool)
     let mut machines = 2;
     if !news.is_empty() {
         inner.custodian().stray_came(inner.now());
+        let _ = inner.record_news.send(Arc::new(news.clone()));
         if spread {
             let (bundle, _) = pack_bundle(&news, usize::MAX)?;
             let ask = Ask::Keep { bundle: WireBytes(bundle), spread: false };

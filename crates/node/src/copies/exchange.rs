@@ -22,33 +22,33 @@ pub(super) fn address_of(contact: &Contact) -> Address {
 /// Sends what a machine lacks, captures and records.
 pub(super) async fn bring_names(inner: &Arc<Inner>, to: &Contact, names: Vec<Name>) -> Result<(), CopiesError> {
     bring(inner, to, names.iter().filter_map(Name::id).collect(), false, |_| true).await?;
-    bring_records(inner, to, names.iter().filter_map(Name::record).collect(), false).await
+    let mut names = names.iter().filter_map(Name::record).peekable();
+    while names.peek().is_some() {
+        let some: Vec<RecordName> = names.by_ref().take(FETCHED_AT_ONCE).collect();
+        // One that is not here any more was confirmed elsewhere.
+        let records = inner.blocking(move |inner| {
+            let found = some.iter().filter_map(|name| inner.ledger.get(name).transpose());
+            Ok(found.collect::<Result<Vec<Record>, _>>()?)
+        });
+        bring_records(inner, to, &records.await?, false).await?;
+    }
+    Ok(())
 }
 
-/// Sends records in bundles. One that is not here any more was confirmed elsewhere.
+/// Sends records in bundles, in their order.
 pub(super) async fn bring_records(
     inner: &Arc<Inner>,
     to: &Contact,
-    names: Vec<RecordName>,
+    records: &[Record],
     spread: bool,
 ) -> Result<(), CopiesError> {
-    let mut names = names.into_iter().peekable();
-    while names.peek().is_some() {
-        let some: Vec<RecordName> = names.by_ref().take(FETCHED_AT_ONCE).collect();
-        let records: Vec<Record> = inner
-            .blocking(move |inner| {
-                let found = some.iter().filter_map(|name| inner.ledger.get(name).transpose());
-                Ok(found.collect::<Result<_, _>>()?)
-            })
-            .await?;
-        let mut left = records.as_slice();
-        while !left.is_empty() {
-            let (bundle, packed) = pack_bundle(left, PARCEL_BYTES_MAX)?;
-            left = left.get(packed..).unwrap_or_default();
-            inner.counters.brought(bundle.len());
-            let reply = inner.reach.ask(to, &Ask::Keep { bundle: Bytes(bundle), spread }).await?;
-            let Reply::Kept { .. } = reply else { return Err(CopiesError::Odd("an answer to another question")) };
-        }
+    let mut left = records;
+    while !left.is_empty() {
+        let (bundle, packed) = pack_bundle(left, PARCEL_BYTES_MAX)?;
+        left = left.get(packed..).unwrap_or_default();
+        inner.counters.brought(bundle.len());
+        let reply = inner.reach.ask(to, &Ask::Keep { bundle: Bytes(bundle), spread }).await?;
+        let Reply::Kept { .. } = reply else { return Err(CopiesError::Odd("an answer to another question")) };
     }
     Ok(())
 }
@@ -66,13 +66,16 @@ async fn fetch_records(inner: &Arc<Inner>, from: &Contact, names: Vec<Name>) -> 
         left = left.get((covered as usize).max(1)..).unwrap_or_default();
         let taken = inner
             .blocking(move |inner| {
-                let taken = inner.ledger.take(&open_bundle(&bundle.0)?)?;
+                let records = open_bundle(&bundle.0)?;
+                let taken = inner.ledger.take(&records)?;
                 inner.ledger.sync()?;
-                Ok(taken)
+                let kept = records.into_iter().zip(taken).filter(|(_, taken)| *taken == herodotus_ledger::Taken::Kept);
+                Ok(kept.map(|(record, _)| record).collect::<Vec<Record>>())
             })
             .await?;
-        if taken.contains(&herodotus_ledger::Taken::Kept) {
+        if !taken.is_empty() {
             inner.custodian().stray_came(inner.now());
+            let _ = inner.record_news.send(Arc::new(taken));
         }
     }
     Ok(())

@@ -19,6 +19,8 @@ use std::time::Duration;
 
 /// Entries in one go.
 const BATCH_MAX: usize = 1000;
+/// How often it is looked whether records were handed on.
+const RECORDS_LOOK: Duration = Duration::from_millis(20);
 /// Before what could not be handed on is tried again.
 const RETRY: Duration = Duration::from_secs(1);
 
@@ -49,7 +51,7 @@ pub(super) async fn run(inner: Arc<Inner>) {
         loop {
             // Where something lies may change while we wait.
             let named: Vec<_> =
-                entries.iter().map(|entry| (inner.place_of(&entry.id.key), Name::of(&entry.id))).collect();
+                entries.iter().map(|entry| (inner.place_of(&entry.id.key), Load::Capture(entry.id.clone()))).collect();
             if hand_on(&inner, &named).await {
                 break;
             }
@@ -86,7 +88,7 @@ async fn write(inner: &Arc<Inner>, path: PathBuf, cursor: FeedCursor) {
     let _ = written.await;
 }
 
-/// Hands on records that were made here, as soon as there are any; all of them anew if somebody is missing.
+/// Hands on records that were made here, as soon as there are any and in their order; all of them anew if somebody is missing.
 pub(super) async fn run_records(inner: Arc<Inner>) {
     if inner.ring.joined().await.is_err() {
         return;
@@ -94,68 +96,93 @@ pub(super) async fn run_records(inner: Arc<Inner>) {
     loop {
         let pending = inner
             .blocking(|inner| {
-                let records = inner.ledger.pending(BATCH_MAX)?;
-                let place = |record: &Record| Ok((inner.ledger.place_of(&record.name)?, Name::of_record(&record.name)));
-                let names: Vec<(Id, Name)> = records.iter().map(place).collect::<Result<_, CopiesError>>()?;
-                Ok((records, names))
+                let (mut made, mut loads) = (Vec::new(), Vec::new());
+                for (number, record) in inner.ledger.pending(BATCH_MAX)? {
+                    made.push(number);
+                    loads.push((inner.ledger.place_of(&record.name)?, Load::Record(record)));
+                }
+                Ok((made, loads))
             })
             .await;
         match pending {
-            Ok((records, names)) if !records.is_empty() => {
-                if hand_on(&inner, &names).await {
-                    let _ = inner.blocking(move |inner| Ok(inner.ledger.handed_on(&records)?)).await;
+            Ok((made, loads)) if !made.is_empty() => {
+                if hand_on(&inner, &loads).await {
+                    let _ = inner.blocking(move |inner| Ok(inner.ledger.handed_on(made)?)).await;
                     continue;
                 }
             }
-            Ok(_) => inner.written.notified().await,
+            Ok(_) => {
+                inner.records_followed.send_modify(|times| *times += 1);
+                inner.written.notified().await;
+                continue;
+            }
             Err(_) => {}
         }
         tokio::time::sleep(RETRY.min(inner.settings.follow_every)).await;
     }
 }
 
-/// What is to go to one machine.
+/// Waits until all records that were made here before are handed on.
+pub(super) async fn records_handed_on(inner: &Arc<Inner>) -> Result<(), CopiesError> {
+    let mut followed = inner.records_followed.subscribe();
+    let times = *followed.borrow();
+    loop {
+        // Whoever looks may have looked before we wrote: it must look twice.
+        inner.written.notify_one();
+        let wait = tokio::time::timeout(RECORDS_LOOK, followed.wait_for(|now| *now >= times + 2));
+        match wait.await {
+            Ok(Ok(_)) => return Ok(()),
+            Ok(Err(_)) => return Err(CopiesError::Nobody),
+            Err(_) => {}
+        }
+    }
+}
+
+/// Something to hand on.
+#[derive(Clone)]
+enum Load {
+    Capture(EntryKey),
+    Record(Record),
+}
+
+/// What is to go to one machine, by its number among all that is handed on.
 struct Errand {
     to: Contact,
     /// As the owner, it passes on what it gets.
     is_owner: bool,
-    names: Vec<Name>,
+    loads: Vec<(usize, Load)>,
 }
 
 /// Whether everything is durable on as many machines as a write needs.
-async fn hand_on(inner: &Arc<Inner>, entries: &[(Id, Name)]) -> bool {
+async fn hand_on(inner: &Arc<Inner>, loads: &[(Id, Load)]) -> bool {
     let mut errands: BTreeMap<PeerKey, Errand> = BTreeMap::new();
+    let mut add = |to: Contact, is_owner: bool, load: (usize, Load)| {
+        let errand = errands.entry(to.key).or_insert_with(|| Errand { to, is_owner, loads: Vec::new() });
+        errand.is_owner |= is_owner;
+        errand.loads.push(load);
+    };
     // Of our own: on how many other machines each must be, and may be.
     let mut is_well = true;
-    let mut own: Vec<(&Name, usize)> = Vec::new();
-    for (place, name) in entries {
-        let place = *place;
+    let mut own: Vec<(usize, usize)> = Vec::new();
+    for (number, (place, load)) in loads.iter().enumerate() {
         let (is_own, is_entrusted, targets) = {
             let custodian = inner.custodian();
-            (custodian.owns(place), custodian.is_here(place), custodian.push_to(place))
+            (custodian.owns(*place), custodian.is_here(*place), custodian.push_to(*place))
         };
+        // A record that we only copy for another is the owner's to know of.
+        let is_record = matches!(load, Load::Record(_));
         if is_own {
-            own.push((name, targets.len()));
-            for to in targets {
-                let errand = errands.entry(to.key).or_insert_with(|| Errand { to, is_owner: false, names: Vec::new() });
-                errand.names.push(name.clone());
-            }
-        } else if !is_entrusted || name.record().is_some() {
-            // A record that we only copy for another is the owner's to know of.
-            match inner.holders(place).await {
+            own.push((number, targets.len()));
+            targets.into_iter().for_each(|to| add(to, false, (number, load.clone())));
+        } else if !is_entrusted || is_record {
+            match inner.holders(*place).await {
                 Ok(told) if told.owner.key == inner.reach.machine() => {}
-                Ok(told) => {
-                    let to = told.owner;
-                    let errand =
-                        errands.entry(to.key).or_insert_with(|| Errand { to, is_owner: true, names: Vec::new() });
-                    errand.is_owner = true;
-                    errand.names.push(name.clone());
-                }
+                Ok(told) => add(told.owner, true, (number, load.clone())),
                 Err(_) => is_well = false,
             }
         }
     }
-    let mut reached: BTreeMap<Name, usize> = BTreeMap::new();
+    let mut reached = vec![0; loads.len()];
     let mut under_way = tokio::task::JoinSet::new();
     for errand in errands.into_values() {
         let inner = inner.clone();
@@ -164,13 +191,12 @@ async fn hand_on(inner: &Arc<Inner>, entries: &[(Id, Name)]) -> bool {
             (errand, result)
         });
     }
-    let places: BTreeMap<&Name, Id> = entries.iter().map(|(place, name)| (name, *place)).collect();
     while let Some(Ok((errand, result))) = under_way.join_next().await {
         match result {
-            Ok(()) => errand.names.into_iter().for_each(|name| *reached.entry(name).or_default() += 1),
+            Ok(()) => errand.loads.iter().for_each(|(number, _)| reached[*number] += 1),
             Err(_) if errand.is_owner => {
                 // It has changed hands, perhaps.
-                errand.names.iter().filter_map(|name| places.get(name)).for_each(|place| inner.reach.forget(*place));
+                errand.loads.iter().for_each(|(number, _)| inner.reach.forget(loads[*number].0));
                 is_well = false;
             }
             Err(_) => {
@@ -180,22 +206,25 @@ async fn hand_on(inner: &Arc<Inner>, entries: &[(Id, Name)]) -> bool {
         }
     }
     let needed = usize::from(inner.settings.durable_on.saturating_sub(1));
-    is_well && own.iter().all(|(name, targets)| reached.get(*name).copied().unwrap_or(0) >= needed.min(*targets))
+    is_well && own.iter().all(|(number, targets)| reached[*number] >= needed.min(*targets))
 }
 
 /// Brings a machine what it lacks of an errand, durably.
 async fn run_errand(inner: &Arc<Inner>, errand: &Errand) -> Result<(), CopiesError> {
-    for some in errand.names.chunks(NAMES_MAX) {
-        bring_records(inner, &errand.to, some.iter().filter_map(Name::record).collect(), errand.is_owner).await?;
-        let (names, ids): (Vec<Name>, Vec<EntryKey>) =
-            some.iter().filter_map(|name| Some((name.clone(), name.id()?))).unzip();
-        if ids.is_empty() {
-            continue;
+    let (mut records, mut ids) = (Vec::new(), Vec::new());
+    for (_, load) in &errand.loads {
+        match load {
+            Load::Capture(id) => ids.push(id.clone()),
+            Load::Record(record) => records.push(record.clone()),
         }
+    }
+    bring_records(inner, &errand.to, &records, errand.is_owner).await?;
+    for some in ids.chunks(NAMES_MAX) {
+        let names = some.iter().map(Name::of).collect();
         let Reply::Lacks(lacking) = inner.reach.ask(&errand.to, &Ask::Lacks { names }).await? else {
             return Err(CopiesError::Odd("an answer to another question"));
         };
-        let lacking: Vec<EntryKey> = lacking.iter().filter_map(|n| ids.get(*n as usize).cloned()).collect();
+        let lacking: Vec<EntryKey> = lacking.iter().filter_map(|n| some.get(*n as usize).cloned()).collect();
         bring(inner, &errand.to, lacking, errand.is_owner, |_| true).await?;
     }
     Ok(())

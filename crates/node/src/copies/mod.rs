@@ -22,6 +22,7 @@ use herodotus_catalogue::Catalogue;
 use herodotus_ledger::{Ledger, Record};
 use herodotus_net::CallError;
 use herodotus_replica::custody::{Config, Custodian};
+use herodotus_ring::Contact;
 use herodotus_ring::placement::{Placement, place_of_key};
 use herodotus_store::Store;
 use herodotus_web::peers::HealthView;
@@ -31,10 +32,13 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, broadcast, watch};
 
 /// How long a node that leaves in good order may take to hand over what it holds.
 pub const HAND_OVER_MAX: Duration = Duration::from_secs(60);
+
+/// Batches of records that may wait for whoever listens; more are looked up in the ledger.
+const RECORD_NEWS_MAX: usize = 1024;
 
 /// What went wrong, and with whom.
 #[derive(Debug, thiserror::Error)]
@@ -128,6 +132,9 @@ struct Inner {
     wake: Notify,
     /// Records were made here.
     written: Notify,
+    /// How often all of them were handed on.
+    records_followed: watch::Sender<u64>,
+    record_news: broadcast::Sender<Arc<Vec<Record>>>,
     /// We go for good: others must hold everything first.
     is_leaving: AtomicBool,
     /// How far what this machine took in has been handed on.
@@ -162,6 +169,8 @@ impl Copies {
             start: Instant::now(),
             wake: Notify::new(),
             written: Notify::new(),
+            records_followed: watch::Sender::default(),
+            record_news: broadcast::Sender::new(RECORD_NEWS_MAX),
             is_leaving: AtomicBool::new(false),
             followed: watch::Sender::default(),
             health: watch::Sender::default(),
@@ -198,6 +207,75 @@ impl Copies {
             .await?;
         self.inner.written.notify_one();
         Ok(())
+    }
+
+    /// The same without waiting for the disk, for what can be made again.
+    pub(crate) fn note_records(&self, records: &[Record]) -> Result<(), CopiesError> {
+        if !records.is_empty() {
+            self.inner.ledger.write(records)?;
+            self.inner.written.notify_one();
+        }
+        Ok(())
+    }
+
+    /// Waits until all records that were made here before lie on as many machines as a write needs.
+    pub(crate) async fn records_handed_on(&self) -> Result<(), CopiesError> {
+        follow::records_handed_on(&self.inner).await
+    }
+
+    /// Records that other machines bring, as they come.
+    pub(crate) fn record_news(&self) -> broadcast::Receiver<Arc<Vec<Record>>> {
+        self.inner.record_news.subscribe()
+    }
+
+    pub(crate) fn ring(&self) -> &RingNode {
+        &self.inner.ring
+    }
+
+    pub(crate) fn machine(&self) -> PeerKey {
+        self.inner.reach.machine()
+    }
+
+    /// Every other machine of the ring, as far as they are found.
+    pub(crate) async fn machines(&self) -> Result<Vec<Contact>, CopiesError> {
+        self.inner.reach.machines().await
+    }
+
+    pub(crate) fn place_of(&self, key: &str) -> Id {
+        self.inner.place_of(key)
+    }
+
+    /// Whether a URL is ours to look after: on an arc of ours, of which we know all that was known.
+    pub(crate) fn is_ours_to_do(&self, key: &str) -> bool {
+        let place = self.inner.place_of(key);
+        let custodian = self.inner.custodian();
+        custodian.owns(place) && custodian.is_here(place)
+    }
+
+    /// Whether the first place of a host is ours.
+    pub(crate) fn owns_host(&self, bucket: &str) -> bool {
+        self.inner.custodian().owns(herodotus_ring::placement::place_of_part(bucket, 0))
+    }
+
+    pub(crate) fn owns_record(&self, name: &herodotus_ledger::Name) -> bool {
+        self.inner.ledger.place_of(name).is_ok_and(|place| self.inner.custodian().owns(place))
+    }
+
+    /// Our own arcs of which we know all that was known.
+    pub(crate) fn filled_arcs(&self) -> Vec<(Id, Id)> {
+        let levels = self.inner.custodian().levels();
+        levels.into_iter().filter(|level| level.is_filled).map(|level| level.arc).collect()
+    }
+
+    /// Who owns a place, and the arc that this is true of.
+    pub(crate) async fn owner_of(&self, place: Id) -> Result<(Contact, (Id, Id)), CopiesError> {
+        let told = self.inner.holders(place).await?;
+        Ok((told.owner, told.holders.arc))
+    }
+
+    /// What was remembered of a place's owner was wrong.
+    pub(crate) fn forget_owner(&self, place: Id) {
+        self.inner.reach.forget(place);
     }
 
     /// Waits until everything that was stored here before is durable on as many machines as a write needs.

@@ -247,6 +247,11 @@ impl RingNode {
         self.calls.set_keeper(keeper);
     }
 
+    /// Who answers peers' calls about crawls.
+    pub(crate) fn set_crawler(&self, crawler: Arc<dyn Service>) {
+        self.calls.set_crawler(crawler);
+    }
+
     /// What a node of ours holds lies elsewhere now: it may go.
     pub(crate) async fn handed_over(&self, node: Id) {
         let _ = self.commands.send(Command::HandedOver { node }).await;

@@ -31,6 +31,7 @@ fn truth(server: &Server, round: u32) -> BTreeSet<String> {
         let is_there = path != "/robots.txt" && web.allowed(&path) && web.response(&host, &path, round).is_some();
         if is_there && found.insert(url) {
             waiting.extend(web.links(&host, &path, round));
+            waiting.push(format!("http://{host}/sitemap.xml"));
         }
     }
     found
@@ -46,11 +47,12 @@ fn asked(server: &Server) -> BTreeMap<String, u32> {
 }
 
 impl Cluster {
-    fn crawl(&self, at: usize, arguments: &[&str]) -> Value {
+    /// Begins a crawl on a machine and waits until it is over.
+    fn crawl(&self, at: usize, name: &str, seed: &str) -> Value {
         let base = ["--json", "crawl", "--together", "--scope", "any", "--delay", "0", "--concurrency", "4"];
-        let done = self.command(at, &[&base, arguments].concat());
+        let done = self.command(at, &[&base[..], &["--name", name, seed]].concat());
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
         let said = String::from_utf8_lossy(&done.stdout).into_owned();
-        assert!(done.status.success(), "{said}{}", String::from_utf8_lossy(&done.stderr));
         serde_json::from_str(said.lines().last().unwrap()).unwrap()
     }
 
@@ -77,7 +79,7 @@ fn five_machines_crawl_a_web_together_and_fetch_every_page_once() {
     let cluster = ring(5, &server);
     let first = format!("http://{}/", server.web().hosts().next().unwrap());
     let seeds: Vec<String> = server.web().hosts().map(|host| format!("http://{host}/")).collect();
-    let summary = cluster.crawl(2, &["--name", "all", &first]);
+    let summary = cluster.crawl(2, "all", &first);
     println!("{summary}");
     assert_eq!(summary["state"], "complete");
     let asked = asked(&server);
@@ -97,7 +99,7 @@ fn five_machines_crawl_a_web_together_and_fetch_every_page_once() {
     // The next time only what has changed is new.
     server.set_round(1);
     server.record(true);
-    let summary = cluster.crawl(4, &["--name", "all", &first]);
+    let summary = cluster.crawl(4, "all", &first);
     let changed = truth(&server, 1).iter().filter(|url| has_changed(&server, url)).count() as u64;
     println!("{changed} changed: {summary}");
     assert_eq!((summary["state"].as_str(), summary["changed"].as_u64()), (Some("complete"), Some(changed)));

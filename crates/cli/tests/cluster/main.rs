@@ -4,6 +4,7 @@
 
 mod copies;
 mod machines;
+mod split;
 
 use machines::Cluster;
 

@@ -3,7 +3,7 @@
 
 use super::desk::PARCEL_BYTES_MAX;
 use super::wire::{Ask, Bulk, Bytes, Name, Reply};
-use super::{CopiesError, Inner, bulk};
+use super::{CopiesError, Inner, bulk, split};
 use herodotus_net::Address;
 use herodotus_ring::Contact;
 use herodotus_store::parcel::{LackingBlob, Outcome, Taken, open_capture};
@@ -26,6 +26,9 @@ pub(super) async fn bring(
     spread: bool,
     has_base: impl Fn(&EntryKey) -> bool + Clone + Send + 'static,
 ) -> Result<(), CopiesError> {
+    if split::tell(inner, to, ids.iter().map(|id| id.key.as_str())).await?.here {
+        return Err(CopiesError::Split);
+    }
     let all: Arc<HashSet<EntryKey>> = Arc::new(ids.iter().cloned().collect());
     let (mut left, mut at, mut is_whole) = (Arc::new(ids), 0, false);
     let mut again: Vec<EntryKey> = Vec::new();
@@ -53,6 +56,13 @@ pub(super) async fn bring(
             true => bulk::send(inner, &address_of(to), parcel.bytes, spread).await?,
             false => inner.reach.ask(to, &Ask::Take { parcel: Bytes(parcel.bytes), spread }).await?,
         };
+        if let Reply::Split { larger, .. } = reply {
+            // If that is nothing new, it is not the host that has changed but the ring: the next try asks who owns what.
+            return Err(match split::raise(inner, larger).await?.is_empty() {
+                true => CopiesError::Odd("the owner of a place says that it is not its own: the ring is mending"),
+                false => CopiesError::Split,
+            });
+        }
         let Reply::Taken { lacking_base, refused, .. } = reply else {
             return Err(CopiesError::Odd("an answer to another question"));
         };
@@ -66,6 +76,10 @@ pub(super) async fn bring(
 /// Fetches captures from a machine and keeps them durably.
 pub(super) async fn fetch(inner: &Arc<Inner>, from: &Contact, names: Vec<Name>) -> Result<(), CopiesError> {
     let address = address_of(from);
+    let ids: Vec<EntryKey> = names.iter().filter_map(Name::id).collect();
+    if split::tell(inner, from, ids.iter().map(|id| id.key.as_str())).await?.here {
+        return Err(CopiesError::Split);
+    }
     for some in names.chunks(FETCHED_AT_ONCE) {
         let mut left = some.to_vec();
         let mut with_bases = true;
@@ -147,20 +161,21 @@ async fn fetch_blob(inner: &Arc<Inner>, from: &Address, blob: &LackingBlob) -> R
 
 /// A capture from the nearest of those who hold it, checked; from the next if one fails. `None`: they say that there is none.
 pub(super) async fn from_others(inner: &Arc<Inner>, id: &EntryKey) -> Result<Option<Capture>, CopiesError> {
-    let place = inner.place_of(&id.key);
     let mut has_answered = false;
     let mut trouble = CopiesError::Nobody;
     // What was remembered of the holders may be out of date: then once more.
-    for _ in 0..2 {
-        let told = inner.holders(place).await?;
-        for contact in inner.reach.nearest(&told) {
-            match capture_from(inner, &contact, id).await {
-                Ok(Some(capture)) => return Ok(Some(capture)),
-                Ok(None) => has_answered = true,
-                Err(error) => trouble = error,
+    for is_again in [false, true] {
+        for place in split::places_to_read(inner, &id.key, is_again).await? {
+            let told = inner.holders(place).await?;
+            for contact in inner.reach.nearest(&told) {
+                match capture_from(inner, &contact, id).await {
+                    Ok(Some(capture)) => return Ok(Some(capture)),
+                    Ok(None) => has_answered = true,
+                    Err(error) => trouble = error,
+                }
             }
+            inner.reach.forget(place);
         }
-        inner.reach.forget(place);
     }
     if has_answered { Ok(None) } else { Err(trouble) }
 }

@@ -6,7 +6,7 @@
 
 use super::exchange::bring;
 use super::wire::{Ask, NAMES_MAX, Name, Reply};
-use super::{CopiesError, Inner};
+use super::{CopiesError, Inner, split};
 use crate::ring::ring_dir;
 use herodotus_base::PeerKey;
 use herodotus_ring::Contact;
@@ -18,6 +18,8 @@ use std::time::Duration;
 
 /// Entries in one go.
 const BATCH_MAX: usize = 1000;
+/// Owners that could not be found before the rest waits, too.
+const FAILURES_MAX: usize = 8;
 /// Before what could not be handed on is tried again.
 const RETRY: Duration = Duration::from_secs(1);
 
@@ -45,8 +47,12 @@ pub(super) async fn run(inner: Arc<Inner>) {
             tokio::time::sleep(RETRY).await;
             continue;
         };
-        while !hand_on(&inner, &entries).await {
-            tokio::time::sleep(RETRY).await;
+        loop {
+            match hand_on(&inner, &entries).await {
+                Handed::Well => break,
+                Handed::Elsewhere => {}
+                Handed::Partly => tokio::time::sleep(RETRY).await,
+            }
         }
         if cursor != Some(next) {
             cursor = Some(next);
@@ -87,35 +93,53 @@ struct Errand {
     ids: Vec<EntryKey>,
 }
 
-/// Whether everything is durable on as many machines as a write needs.
-async fn hand_on(inner: &Arc<Inner>, entries: &[Entry]) -> bool {
-    let mut errands: BTreeMap<PeerKey, Errand> = BTreeMap::new();
+/// What became of what was to be handed on.
+enum Handed {
+    /// Everything is durable on as many machines as a write needs.
+    Well,
+    /// A host turned out to be split: some of it has to go elsewhere.
+    Elsewhere,
+    Partly,
+}
+
+async fn hand_on(inner: &Arc<Inner>, entries: &[Entry]) -> Handed {
+    // One machine may be the owner of some and a holder of others: these are two errands.
+    let mut errands: BTreeMap<(PeerKey, bool), Errand> = BTreeMap::new();
+    let mut failures = 0;
     // Of our own: on how many other machines each must be, and may be.
-    let mut is_well = true;
+    let (mut is_well, mut is_split) = (true, false);
     let mut own: Vec<(EntryKey, usize)> = Vec::new();
-    for entry in entries {
+    // What was let go has been confirmed by all who hold it.
+    for entry in entries.iter().filter(|entry| !entry.released) {
         let place = inner.place_of(&entry.id.key);
-        let (is_own, is_entrusted, targets) = {
+        let (is_own, targets) = {
             let custodian = inner.custodian();
-            (custodian.owns(place), custodian.is_here(place), custodian.push_to(place))
+            (custodian.owns(place), custodian.push_to(place))
         };
         if is_own {
             own.push((entry.id.clone(), targets.len()));
             for to in targets {
-                let errand = errands.entry(to.key).or_insert_with(|| Errand { to, is_owner: false, ids: Vec::new() });
+                let errand = errands.entry((to.key, false));
+                let errand = errand.or_insert_with(|| Errand { to, is_owner: false, ids: Vec::new() });
                 errand.ids.push(entry.id.clone());
             }
-        } else if !is_entrusted {
-            match inner.holders(place).await {
+        } else {
+            // Also where it is ours to copy: it may have come from a person here and not from its owner, who is asked whether it lacks it.
+            let told = match split::place_to_write(inner, &entry.id.key).await {
+                Ok(place) => inner.holders(place).await,
+                Err(error) => Err(error),
+            };
+            match told {
                 Ok(told) if told.owner.key == inner.reach.machine() => {}
                 Ok(told) => {
                     let to = told.owner;
-                    let errand =
-                        errands.entry(to.key).or_insert_with(|| Errand { to, is_owner: true, ids: Vec::new() });
-                    errand.is_owner = true;
+                    let errand = errands.entry((to.key, true));
+                    let errand = errand.or_insert_with(|| Errand { to, is_owner: true, ids: Vec::new() });
                     errand.ids.push(entry.id.clone());
                 }
-                Err(_) => is_well = false,
+                // The ring is mending, and each of many would wait for it.
+                Err(_) if failures == FAILURES_MAX => break,
+                Err(_) => (is_well, failures) = (false, failures + 1),
             }
         }
     }
@@ -130,6 +154,8 @@ async fn hand_on(inner: &Arc<Inner>, entries: &[Entry]) -> bool {
     }
     while let Some(Ok((errand, result))) = under_way.join_next().await {
         match result {
+            // Where it turns out to be elsewhere, it is brought there the next time.
+            Err(CopiesError::Split) => is_split = true,
             Ok(()) => errand.ids.into_iter().for_each(|id| *reached.entry(id).or_default() += 1),
             Err(_) if errand.is_owner => {
                 // It has changed hands, perhaps.
@@ -143,12 +169,21 @@ async fn hand_on(inner: &Arc<Inner>, entries: &[Entry]) -> bool {
         }
     }
     let needed = usize::from(inner.settings.durable_on.saturating_sub(1));
-    is_well && own.iter().all(|(id, targets)| reached.get(id).copied().unwrap_or(0) >= needed.min(*targets))
+    let is_reached = |(id, targets): &(EntryKey, usize)| reached.get(id).copied().unwrap_or(0) >= needed.min(*targets);
+    match is_well && own.iter().all(is_reached) {
+        _ if is_split => Handed::Elsewhere,
+        true => Handed::Well,
+        false => Handed::Partly,
+    }
 }
 
 /// Brings a machine what it lacks of an errand, durably.
 async fn run_errand(inner: &Arc<Inner>, errand: &Errand) -> Result<(), CopiesError> {
     for some in errand.ids.chunks(NAMES_MAX) {
+        // Before it is asked what it lacks: what has moved elsewhere it may still have.
+        if split::tell(inner, &errand.to, some.iter().map(|id| id.key.as_str())).await?.here {
+            return Err(CopiesError::Split);
+        }
         let names: Vec<Name> = some.iter().map(Name::of).collect();
         let Reply::Lacks(lacking) = inner.reach.ask(&errand.to, &Ask::Lacks { names }).await? else {
             return Err(CopiesError::Odd("an answer to another question"));

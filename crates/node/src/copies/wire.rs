@@ -53,6 +53,16 @@ pub(super) enum Ask {
     Status,
     /// The same question, only if you can answer for all that lies there.
     At { place: Id, ask: Box<Ask> },
+
+    // Of hosts that are split.
+    /// These hosts have so many parts. Answered with those of which the other knows more.
+    Split { hosts: Vec<(String, u32)> },
+    /// Has everything that left this part of yours when the host got so many parts come to where it belongs? Only the part's owner answers.
+    HasMoved { bucket: String, parts: u32, part: u32 },
+    /// Into how many parts is a host split, and up to how many has everything moved? Only those answer who hold its first place.
+    Parts { bucket: String },
+    /// As [`Ask::At`], from one who takes the host for split into so many parts: whoever knows of more says so instead.
+    Within { place: Id, bucket: String, parts: u32, ask: Box<Ask> },
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -85,6 +95,23 @@ pub(super) enum Reply {
     Status(Status),
     /// It may be here or not: ask somebody else.
     NotHere,
+
+    // Of hosts that are split.
+    /// Hosts that have more parts than you know; of how many the other had not known. To [`Ask::Take`]: nothing was taken, it belongs elsewhere.
+    Split {
+        larger: Vec<(String, u32)>,
+        learnt: u32,
+    },
+    /// Whether it has, and how many parts the host has.
+    Moved {
+        done: bool,
+        parts: u32,
+    },
+    /// To a question about a host, too: it is split into more parts than you think.
+    Parts {
+        parts: u32,
+        settled: u32,
+    },
 }
 
 /// What is too large for a call. After the head come bytes one way, and a [`Reply`] the other, or bytes only.

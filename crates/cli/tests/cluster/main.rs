@@ -4,6 +4,7 @@
 
 mod copies;
 mod machines;
+mod split;
 mod together;
 
 use machines::Cluster;

@@ -3,7 +3,7 @@
 
 use super::exchange::take_in;
 use super::wire::{Ask, Bytes as WireBytes, COPIES, ENTRIES_MAX, Hit, NAMES_MAX, Name, Reply, TITLES_MAX, WireEntry};
-use super::{CopiesError, Inner, bulk, health};
+use super::{CopiesError, Inner, bulk, health, split};
 use bytes::Bytes;
 use herodotus_base::{Id, PeerKey, Sha256};
 use herodotus_catalogue::Found;
@@ -76,6 +76,14 @@ async fn answer(inner: &Arc<Inner>, readers: &Arc<Semaphore>, from: Caller, ask:
     let ask = match ask {
         Ask::At { place, .. } if !inner.custodian().is_here(place) => return Ok(Reply::NotHere),
         Ask::At { ask, .. } => *ask,
+        Ask::Split { hosts } => return split::told(inner, hosts).await,
+        Ask::HasMoved { bucket, parts, part } => return split::has_moved(inner, bucket, parts, part).await,
+        Ask::Parts { bucket } => return parts(inner, bucket).await,
+        Ask::Within { place, .. } if !inner.custodian().is_here(place) => return Ok(Reply::NotHere),
+        Ask::Within { bucket, parts: known, ask, .. } => match parts_beyond(inner, bucket, known).await? {
+            Some(reply) => return Ok(reply),
+            None => *ask,
+        },
         other => other,
     };
     let permit = readers.clone().acquire_owned().await.map_err(|_| CopiesError::Odd("the node is stopping"))?;
@@ -94,7 +102,7 @@ async fn answer(inner: &Arc<Inner>, readers: &Arc<Semaphore>, from: Caller, ask:
 }
 
 /// What only reads.
-fn read(inner: &Inner, ask: Ask) -> Result<Reply, CopiesError> {
+pub(super) fn read(inner: &Inner, ask: Ask) -> Result<Reply, CopiesError> {
     let store = &inner.store;
     Ok(match ask {
         Ask::Compare(question) => {
@@ -162,10 +170,28 @@ fn read(inner: &Inner, ask: Ask) -> Result<Reply, CopiesError> {
         }
         Ask::Status => Reply::Status(health::status(inner)?),
         Ask::GiveRecords { names } => give_records(inner, &names)?,
-        Ask::Holders { .. } | Ask::MayLetGo { .. } | Ask::Take { .. } | Ask::At { .. } | Ask::Keep { .. } => {
+        Ask::Holders { .. } | Ask::MayLetGo { .. } | Ask::Take { .. } | Ask::At { .. } | Ask::Within { .. } => {
+            return Err(CopiesError::Odd("a question that is answered elsewhere"));
+        }
+        Ask::Split { .. } | Ask::HasMoved { .. } | Ask::Parts { .. } | Ask::Keep { .. } => {
             return Err(CopiesError::Odd("a question that is answered elsewhere"));
         }
     })
+}
+
+/// Into how many parts a host is split, if its first place is here.
+async fn parts(inner: &Arc<Inner>, bucket: String) -> Result<Reply, CopiesError> {
+    if !inner.custodian().is_here(herodotus_ring::placement::place_of_part(&bucket, 0)) {
+        return Ok(Reply::NotHere);
+    }
+    let shape = inner.blocking(move |inner| Ok(inner.shape_here(&bucket))).await?;
+    Ok(Reply::Parts { parts: shape.parts, settled: shape.settled })
+}
+
+/// The same, if they are more than somebody thinks who asks for something else.
+async fn parts_beyond(inner: &Arc<Inner>, bucket: String, known: u32) -> Result<Option<Reply>, CopiesError> {
+    let shape = inner.blocking(move |inner| Ok(inner.shape_here(&bucket))).await?;
+    Ok((shape.parts > known).then_some(Reply::Parts { parts: shape.parts, settled: shape.settled }))
 }
 
 pub(super) fn ids(names: &[Name]) -> Result<Vec<EntryKey>, CopiesError> {
@@ -192,6 +218,12 @@ pub(super) async fn take(
 ) -> Result<Reply, CopiesError> {
     let sender = Address::new(from.key, from.address.into_iter().collect::<Vec<_>>());
     let parcel = Arc::new(parcel);
+    if spread {
+        let larger = split::misplaced(inner, parcel.clone()).await?;
+        if !larger.is_empty() {
+            return Ok(Reply::Split { larger, learnt: 0 });
+        }
+    }
     let taken = take_in(inner, &sender, parcel.clone()).await?;
     let with = |wanted: fn(&Outcome) -> bool| taken.entries.iter().filter(move |(_, outcome)| wanted(outcome));
     let lacking_base: Vec<Name> = taken.lacking_bases().map(Name::of).collect();

@@ -3,7 +3,7 @@
 
 use super::desk::PARCEL_BYTES_MAX;
 use super::wire::{Ask, Bulk, Bytes, Name, Reply};
-use super::{CopiesError, Inner, bulk};
+use super::{CopiesError, Inner, bulk, split};
 use herodotus_ledger::{Name as RecordName, Record, open_bundle, pack_bundle};
 use herodotus_net::Address;
 use herodotus_ring::Contact;
@@ -20,8 +20,13 @@ pub(super) fn address_of(contact: &Contact) -> Address {
 }
 
 /// Sends what a machine lacks, captures and records.
-pub(super) async fn bring_names(inner: &Arc<Inner>, to: &Contact, names: Vec<Name>) -> Result<(), CopiesError> {
-    bring(inner, to, names.iter().filter_map(Name::id).collect(), false, |_| true).await?;
+pub(super) async fn bring_names(
+    inner: &Arc<Inner>,
+    to: &Contact,
+    names: Vec<Name>,
+    spread: bool,
+) -> Result<(), CopiesError> {
+    bring(inner, to, names.iter().filter_map(Name::id).collect(), spread, |_| true).await?;
     let mut names = names.iter().filter_map(Name::record).peekable();
     while names.peek().is_some() {
         let some: Vec<RecordName> = names.by_ref().take(FETCHED_AT_ONCE).collect();
@@ -30,7 +35,7 @@ pub(super) async fn bring_names(inner: &Arc<Inner>, to: &Contact, names: Vec<Nam
             let found = some.iter().filter_map(|name| inner.ledger.get(name).transpose());
             Ok(found.collect::<Result<Vec<Record>, _>>()?)
         });
-        bring_records(inner, to, &records.await?, false).await?;
+        bring_records(inner, to, &records.await?, spread).await?;
     }
     Ok(())
 }
@@ -89,6 +94,9 @@ pub(super) async fn bring(
     spread: bool,
     has_base: impl Fn(&EntryKey) -> bool + Clone + Send + 'static,
 ) -> Result<(), CopiesError> {
+    if split::tell(inner, to, ids.iter().map(|id| id.key.as_str())).await?.here {
+        return Err(CopiesError::Split);
+    }
     let all: Arc<HashSet<EntryKey>> = Arc::new(ids.iter().cloned().collect());
     let (mut left, mut at, mut is_whole) = (Arc::new(ids), 0, false);
     let mut again: Vec<EntryKey> = Vec::new();
@@ -116,6 +124,13 @@ pub(super) async fn bring(
             true => bulk::send(inner, &address_of(to), parcel.bytes, spread).await?,
             false => inner.reach.ask(to, &Ask::Take { parcel: Bytes(parcel.bytes), spread }).await?,
         };
+        if let Reply::Split { larger, .. } = reply {
+            // If that is nothing new, it is not the host that has changed but the ring: the next try asks who owns what.
+            return Err(match split::raise(inner, larger).await?.is_empty() {
+                true => CopiesError::Odd("the owner of a place says that it is not its own: the ring is mending"),
+                false => CopiesError::Split,
+            });
+        }
         let Reply::Taken { lacking_base, refused, .. } = reply else {
             return Err(CopiesError::Odd("an answer to another question"));
         };
@@ -131,6 +146,10 @@ pub(super) async fn fetch(inner: &Arc<Inner>, from: &Contact, names: Vec<Name>) 
     let (records, names): (Vec<Name>, Vec<Name>) = names.into_iter().partition(|name| name.record().is_some());
     fetch_records(inner, from, records).await?;
     let address = address_of(from);
+    let ids: Vec<EntryKey> = names.iter().filter_map(Name::id).collect();
+    if split::tell(inner, from, ids.iter().map(|id| id.key.as_str())).await?.here {
+        return Err(CopiesError::Split);
+    }
     for some in names.chunks(FETCHED_AT_ONCE) {
         let mut left = some.to_vec();
         let mut with_bases = true;
@@ -212,20 +231,21 @@ async fn fetch_blob(inner: &Arc<Inner>, from: &Address, blob: &LackingBlob) -> R
 
 /// A capture from the nearest of those who hold it, checked; from the next if one fails. `None`: they say that there is none.
 pub(super) async fn from_others(inner: &Arc<Inner>, id: &EntryKey) -> Result<Option<Capture>, CopiesError> {
-    let place = inner.place_of(&id.key);
     let mut has_answered = false;
     let mut trouble = CopiesError::Nobody;
     // What was remembered of the holders may be out of date: then once more.
-    for _ in 0..2 {
-        let told = inner.holders(place).await?;
-        for contact in inner.reach.nearest(&told) {
-            match capture_from(inner, &contact, id).await {
-                Ok(Some(capture)) => return Ok(Some(capture)),
-                Ok(None) => has_answered = true,
-                Err(error) => trouble = error,
+    for is_again in [false, true] {
+        for place in split::places_to_read(inner, &id.key, is_again).await? {
+            let told = inner.holders(place).await?;
+            for contact in inner.reach.nearest(&told) {
+                match capture_from(inner, &contact, id).await {
+                    Ok(Some(capture)) => return Ok(Some(capture)),
+                    Ok(None) => has_answered = true,
+                    Err(error) => trouble = error,
+                }
             }
+            inner.reach.forget(place);
         }
-        inner.reach.forget(place);
     }
     if has_answered { Ok(None) } else { Err(trouble) }
 }

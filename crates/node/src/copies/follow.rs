@@ -6,10 +6,10 @@
 
 use super::exchange::{bring, bring_records};
 use super::wire::{Ask, NAMES_MAX, Name, Reply};
-use super::{CopiesError, Inner};
+use super::{CopiesError, Inner, split};
 use crate::ring::ring_dir;
 use herodotus_base::{Id, PeerKey};
-use herodotus_ledger::Record;
+use herodotus_ledger::{Name as RecordName, Record};
 use herodotus_ring::Contact;
 use herodotus_store::{EntryKey, FeedCursor};
 use std::collections::BTreeMap;
@@ -21,6 +21,8 @@ use std::time::Duration;
 const BATCH_MAX: usize = 1000;
 /// How often it is looked whether records were handed on.
 const RECORDS_LOOK: Duration = Duration::from_millis(20);
+/// Owners that could not be found before the rest waits, too.
+const FAILURES_MAX: usize = 8;
 /// Before what could not be handed on is tried again.
 const RETRY: Duration = Duration::from_secs(1);
 
@@ -49,13 +51,14 @@ pub(super) async fn run(inner: Arc<Inner>) {
             continue;
         };
         loop {
-            // Where something lies may change while we wait.
-            let named: Vec<_> =
-                entries.iter().map(|entry| (inner.place_of(&entry.id.key), Load::Capture(entry.id.clone()))).collect();
-            if hand_on(&inner, &named).await {
-                break;
+            // Where something lies may change while we wait. What was let go has been confirmed by all who hold it.
+            let held = entries.iter().filter(|entry| !entry.released);
+            let loads: Vec<Load> = held.map(|entry| Load::Capture(entry.id.clone())).collect();
+            match hand_on(&inner, &loads).await {
+                Handed::Well => break,
+                Handed::Elsewhere => {}
+                Handed::Partly => tokio::time::sleep(RETRY).await,
             }
-            tokio::time::sleep(RETRY).await;
         }
         if cursor != Some(next) {
             cursor = Some(next);
@@ -96,20 +99,18 @@ pub(super) async fn run_records(inner: Arc<Inner>) {
     loop {
         let pending = inner
             .blocking(|inner| {
-                let (mut made, mut loads) = (Vec::new(), Vec::new());
-                for (number, record) in inner.ledger.pending(BATCH_MAX)? {
-                    made.push(number);
-                    loads.push((inner.ledger.place_of(&record.name)?, Load::Record(record)));
-                }
-                Ok((made, loads))
+                let pending = inner.ledger.pending(BATCH_MAX)?.into_iter();
+                Ok(pending.map(|(made, record)| (made, Load::Record(record))).unzip::<u64, Load, Vec<_>, Vec<_>>())
             })
             .await;
         match pending {
             Ok((made, loads)) if !made.is_empty() => {
-                if hand_on(&inner, &loads).await {
-                    let _ = inner.blocking(move |inner| Ok(inner.ledger.handed_on(made)?)).await;
-                    continue;
+                match hand_on(&inner, &loads).await {
+                    Handed::Well => _ = inner.blocking(move |inner| Ok(inner.ledger.handed_on(made)?)).await,
+                    Handed::Elsewhere => {}
+                    Handed::Partly => tokio::time::sleep(RETRY.min(inner.settings.follow_every)).await,
                 }
+                continue;
             }
             Ok(_) => {
                 inner.records_followed.send_modify(|times| *times += 1);
@@ -145,40 +146,82 @@ enum Load {
     Record(Record),
 }
 
+impl Load {
+    /// The key of the URL that it is about, if it is about one.
+    fn key(&self) -> Option<&str> {
+        match self {
+            Self::Capture(id) => Some(&id.key),
+            Self::Record(Record { name: RecordName::Url { key, .. }, .. }) => Some(key),
+            Self::Record(_) => None,
+        }
+    }
+
+    /// Where it lies, by what is known here.
+    fn place(&self, inner: &Inner) -> Id {
+        match self {
+            Self::Capture(id) => inner.place_of(&id.key),
+            Self::Record(record) => match self.key() {
+                Some(key) => inner.place_of(key),
+                // Orders are not split.
+                None => record.name.place(inner.placement, 1),
+            },
+        }
+    }
+}
+
 /// What is to go to one machine, by its number among all that is handed on.
 struct Errand {
     to: Contact,
     /// As the owner, it passes on what it gets.
     is_owner: bool,
-    loads: Vec<(usize, Load)>,
+    numbers: Vec<usize>,
 }
 
-/// Whether everything is durable on as many machines as a write needs.
-async fn hand_on(inner: &Arc<Inner>, loads: &[(Id, Load)]) -> bool {
-    let mut errands: BTreeMap<PeerKey, Errand> = BTreeMap::new();
-    let mut add = |to: Contact, is_owner: bool, load: (usize, Load)| {
-        let errand = errands.entry(to.key).or_insert_with(|| Errand { to, is_owner, loads: Vec::new() });
-        errand.is_owner |= is_owner;
-        errand.loads.push(load);
+/// What became of what was to be handed on.
+enum Handed {
+    /// Everything is durable on as many machines as a write needs.
+    Well,
+    /// A host turned out to be split: some of it has to go elsewhere.
+    Elsewhere,
+    Partly,
+}
+
+async fn hand_on(inner: &Arc<Inner>, loads: &[Load]) -> Handed {
+    // One machine may be the owner of some and a holder of others: these are two errands.
+    let mut errands: BTreeMap<(PeerKey, bool), Errand> = BTreeMap::new();
+    let mut add = |to: Contact, is_owner: bool, number: usize| {
+        let errand = errands.entry((to.key, is_owner));
+        errand.or_insert_with(|| Errand { to, is_owner, numbers: Vec::new() }).numbers.push(number);
     };
+    let mut failures = 0;
     // Of our own: on how many other machines each must be, and may be.
-    let mut is_well = true;
+    let (mut is_well, mut is_split) = (true, false);
     let mut own: Vec<(usize, usize)> = Vec::new();
-    for (number, (place, load)) in loads.iter().enumerate() {
-        let (is_own, is_entrusted, targets) = {
+    for (number, load) in loads.iter().enumerate() {
+        let place = load.place(inner);
+        let (is_own, targets) = {
             let custodian = inner.custodian();
-            (custodian.owns(*place), custodian.is_here(*place), custodian.push_to(*place))
+            (custodian.owns(place), custodian.push_to(place))
         };
-        // A record that we only copy for another is the owner's to know of.
-        let is_record = matches!(load, Load::Record(_));
         if is_own {
             own.push((number, targets.len()));
-            targets.into_iter().for_each(|to| add(to, false, (number, load.clone())));
-        } else if !is_entrusted || is_record {
-            match inner.holders(*place).await {
+            targets.into_iter().for_each(|to| add(to, false, number));
+        } else {
+            // Also where it is ours to copy: it may have come from a person here and not from its owner, who is asked whether it lacks it.
+            let place = match load.key() {
+                Some(key) => split::place_to_write(inner, key).await,
+                None => Ok(place),
+            };
+            let told = match place {
+                Ok(place) => inner.holders(place).await,
+                Err(error) => Err(error),
+            };
+            match told {
                 Ok(told) if told.owner.key == inner.reach.machine() => {}
-                Ok(told) => add(told.owner, true, (number, load.clone())),
-                Err(_) => is_well = false,
+                Ok(told) => add(told.owner, true, number),
+                // The ring is mending, and each of many would wait for it.
+                Err(_) if failures == FAILURES_MAX => break,
+                Err(_) => (is_well, failures) = (false, failures + 1),
             }
         }
     }
@@ -186,17 +229,20 @@ async fn hand_on(inner: &Arc<Inner>, loads: &[(Id, Load)]) -> bool {
     let mut under_way = tokio::task::JoinSet::new();
     for errand in errands.into_values() {
         let inner = inner.clone();
+        let loads: Vec<Load> = errand.numbers.iter().map(|number| loads[*number].clone()).collect();
         under_way.spawn(async move {
-            let result = run_errand(&inner, &errand).await;
+            let result = run_errand(&inner, &errand, loads).await;
             (errand, result)
         });
     }
     while let Some(Ok((errand, result))) = under_way.join_next().await {
         match result {
-            Ok(()) => errand.loads.iter().for_each(|(number, _)| reached[*number] += 1),
+            // Where it turns out to be elsewhere, it is brought there the next time.
+            Err(CopiesError::Split) => is_split = true,
+            Ok(()) => errand.numbers.iter().for_each(|number| reached[*number] += 1),
             Err(_) if errand.is_owner => {
                 // It has changed hands, perhaps.
-                errand.loads.iter().for_each(|(number, _)| inner.reach.forget(loads[*number].0));
+                errand.numbers.iter().for_each(|number| inner.reach.forget(loads[*number].place(inner)));
                 is_well = false;
             }
             Err(_) => {
@@ -206,16 +252,24 @@ async fn hand_on(inner: &Arc<Inner>, loads: &[(Id, Load)]) -> bool {
         }
     }
     let needed = usize::from(inner.settings.durable_on.saturating_sub(1));
-    is_well && own.iter().all(|(number, targets)| reached[*number] >= needed.min(*targets))
+    match is_well && own.iter().all(|(number, targets)| reached[*number] >= needed.min(*targets)) {
+        _ if is_split => Handed::Elsewhere,
+        true => Handed::Well,
+        false => Handed::Partly,
+    }
 }
 
 /// Brings a machine what it lacks of an errand, durably.
-async fn run_errand(inner: &Arc<Inner>, errand: &Errand) -> Result<(), CopiesError> {
+async fn run_errand(inner: &Arc<Inner>, errand: &Errand, loads: Vec<Load>) -> Result<(), CopiesError> {
+    // Before it is asked what it lacks: what has moved elsewhere it may still have.
+    if split::tell(inner, &errand.to, loads.iter().filter_map(Load::key)).await?.here {
+        return Err(CopiesError::Split);
+    }
     let (mut records, mut ids) = (Vec::new(), Vec::new());
-    for (_, load) in &errand.loads {
+    for load in loads {
         match load {
-            Load::Capture(id) => ids.push(id.clone()),
-            Load::Record(record) => records.push(record.clone()),
+            Load::Capture(id) => ids.push(id),
+            Load::Record(record) => records.push(record),
         }
     }
     bring_records(inner, &errand.to, &records, errand.is_owner).await?;

@@ -2,7 +2,7 @@
 //!
 //! [`Copies`] is the handle. One task lets the custodian know what the ring and the clock say, and gives each of its orders to a task of its own
 //! ([`orders`]); [`desk`] answers peers, [`bulk`] where it is large; [`exchange`] brings captures over; [`follow`] hands on what this machine takes in; [`elsewhere`] lets pages read what others
-//! hold. What is promised is the custodian's and the store's to keep: here is only carrying out.
+//! hold; [`split`] spreads hosts that have grown over more places. What is promised is the custodian's and the store's to keep: here is only carrying out.
 
 mod bulk;
 mod desk;
@@ -13,6 +13,7 @@ mod health;
 mod holdings;
 mod orders;
 mod reach;
+mod split;
 mod wire;
 
 use crate::ring::{Neighbourhood, RingNode};
@@ -62,6 +63,9 @@ pub enum CopiesError {
     Odd(&'static str),
     #[error("nobody who holds it answered")]
     Nobody,
+    /// What was being done holds no more; the next try knows.
+    #[error("a host turned out to be split into more parts")]
+    Split,
 }
 
 /// How copies are kept.
@@ -76,6 +80,8 @@ pub struct CopiesSettings {
     pub scrub_every: Duration,
     /// Where people reach this node's pages, for those who are sent there.
     pub public: Option<String>,
+    /// A part of a host with so many URLs is split in two; zero: never.
+    pub split_at: u32,
 }
 
 impl CopiesSettings {
@@ -107,6 +113,7 @@ impl Default for CopiesSettings {
             follow_every: Duration::from_secs(2),
             scrub_every: Duration::from_secs(30 * 24 * 60 * 60),
             public: None,
+            split_at: 128,
         }
     }
 }
@@ -128,6 +135,7 @@ struct Inner {
     reach: Arc<Reach>,
     custodian: Mutex<Custodian>,
     counters: health::Counters,
+    splits: split::Splits,
     start: Instant,
     wake: Notify,
     /// Records were made here.
@@ -152,7 +160,7 @@ impl Copies {
         catalogue: Arc<Catalogue>,
         mut settings: CopiesSettings,
     ) -> Result<Self, CopiesError> {
-        let placement = Placement::ByHost;
+        let placement = ring.placement();
         store.set_placement(placement)?;
         let ledger = Ledger::open(&crate::ring::ring_dir(ring.data()).join("ledger"), placement)?;
         settings.custody.copies = usize::from(ring.admission().charter().terms().copies.max(1));
@@ -166,6 +174,7 @@ impl Copies {
             placement,
             settings,
             counters: health::Counters::default(),
+            splits: split::Splits::default(),
             start: Instant::now(),
             wake: Notify::new(),
             written: Notify::new(),
@@ -182,6 +191,7 @@ impl Copies {
         tokio::spawn(follow::run_records(inner.clone()));
         tokio::spawn(orders::scrub(inner.clone()));
         tokio::spawn(health::keep_looking(inner.clone()));
+        tokio::spawn(split::run(inner.clone()));
         Ok(Self { inner })
     }
 
@@ -295,7 +305,10 @@ impl Inner {
 
     /// Where a key lies.
     fn place_of(&self, key: &str) -> Id {
-        let parts = self.store.parts(herodotus_ring::placement::bucket_of_key(self.placement, key)).unwrap_or(1);
+        let parts = match self.placement {
+            Placement::ByHost => self.shape_here(split::host_of(key)).parts,
+            Placement::ByUrl => 1,
+        };
         place_of_key(self.placement, key, parts)
     }
 

@@ -4,7 +4,7 @@
 use super::desk::{CHALLENGE_MAX, proof};
 use super::exchange::{bring_names, fetch};
 use super::wire::{Ask, Name, Reply};
-use super::{CopiesError, Inner};
+use super::{CopiesError, Inner, split};
 use herodotus_base::Id;
 use herodotus_replica::compare::{Comparison, Confirmation, Confirmed, Found, Holdings, Question, Span, Spans, Step};
 use herodotus_replica::custody::{Outcome, Piece, Survey, Task};
@@ -18,12 +18,14 @@ use std::time::Duration;
 const PIECE_ENTRIES_MAX: u64 = 20_000;
 /// The last place on the circle.
 const LAST: Id = Id([0xff; 32]);
+/// Times that a comparison begins again because one of the two did not know how a host is split: each time one host more is known.
+const SPLITS_MAX: usize = 16;
 /// Bytes that are read through before others have their turn.
 const SCRUB_BYTES: u64 = 4 << 20;
 
 pub(super) async fn carry_out(inner: &Arc<Inner>, task: Task) -> Outcome {
     let done = match &task {
-        Task::Compare { with, from, to } => compare(inner, with, Span::new(*from, *to)).await,
+        Task::Compare { with, from, to } => compare(inner, with, Span::new(*from, *to), false).await,
         Task::Audit { with, from, to, nonce } => audit(inner, with, Span::new(*from, *to), *nonce).await,
         Task::Survey { after } => survey(inner, *after).await,
         Task::Confirm { with, piece } => confirm(inner, with, *piece).await,
@@ -35,8 +37,24 @@ pub(super) async fn carry_out(inner: &Arc<Inner>, task: Task) -> Outcome {
     })
 }
 
-/// Compares a span with another machine, and brings over what either lacks as it is found.
-async fn compare(inner: &Arc<Inner>, with: &Contact, span: Span) -> Result<Outcome, CopiesError> {
+/// Compares a span with another machine, and brings over what either lacks as it is found; with `spread`, for it to pass on. Where the two
+/// differed on how a host is split, and so on where its entries lie, they begin again.
+pub(super) async fn compare(
+    inner: &Arc<Inner>,
+    with: &Contact,
+    span: Span,
+    spread: bool,
+) -> Result<Outcome, CopiesError> {
+    for _ in 0..SPLITS_MAX {
+        match compare_once(inner, with, span, spread).await {
+            Err(CopiesError::Split) => {}
+            done => return done,
+        }
+    }
+    Err(CopiesError::Split)
+}
+
+async fn compare_once(inner: &Arc<Inner>, with: &Contact, span: Span, spread: bool) -> Result<Outcome, CopiesError> {
     inner.blocking(|inner| Ok(inner.store.seal()?)).await?;
     let mut comparison = Comparison::new(span, random());
     let mut answer = None;
@@ -51,7 +69,7 @@ async fn compare(inner: &Arc<Inner>, with: &Contact, span: Span) -> Result<Outco
         answer = None;
         match step {
             Step::Ask(question) => answer = Some(ask(inner, with, question).await?),
-            Step::Found(found) => exchange(inner, with, comparison.salt(), found).await?,
+            Step::Found(found) => exchange(inner, with, comparison.salt(), found, spread).await?,
             Step::Done => return Ok(Outcome::Well),
         }
     }
@@ -69,7 +87,13 @@ async fn ask(
 }
 
 /// Brings a part of the differences over, both ways.
-async fn exchange(inner: &Arc<Inner>, with: &Contact, salt: u64, found: Found) -> Result<(), CopiesError> {
+async fn exchange(
+    inner: &Arc<Inner>,
+    with: &Contact,
+    salt: u64,
+    found: Found,
+    spread: bool,
+) -> Result<(), CopiesError> {
     match found {
         Found::OnlyHere(spans) => {
             for span in spans {
@@ -78,7 +102,8 @@ async fn exchange(inner: &Arc<Inner>, with: &Contact, salt: u64, found: Found) -
                     let page = inner.blocking(move |inner| Ok(inner.shelf().names_on(span, behind)?)).await?;
                     let (names, Some(last)) = page else { break };
                     behind = names.last().map(|name| (last, name.clone()));
-                    bring_names(inner, with, names).await?;
+                    agree(inner, with, &names).await?;
+                    bring_names(inner, with, names, spread).await?;
                 }
             }
         }
@@ -92,23 +117,33 @@ async fn exchange(inner: &Arc<Inner>, with: &Contact, salt: u64, found: Found) -
                     };
                     let Some(last) = last else { break };
                     behind = names.last().map(|name| (last, name.clone()));
+                    agree(inner, with, &names).await?;
                     fetch(inner, with, names).await?;
                 }
             }
         }
         Found::Each { spans, lacking_here, lacking_there } => {
             let names = inner.blocking(move |inner| Ok(inner.shelf().names(&lacking_there)?)).await?;
-            bring_names(inner, with, names).await?;
+            agree(inner, with, &names).await?;
+            bring_names(inner, with, names, spread).await?;
             for shorts in lacking_here.chunks(herodotus_replica::compare::limits::NAMES_MAX) {
                 let ask = Ask::Named { salt, spans: Spans::pack(&spans), shorts: shorts.to_vec() };
                 let Reply::Names(names) = inner.reach.ask(with, &ask).await? else {
                     return Err(CopiesError::Odd("an answer to another question"));
                 };
+                agree(inner, with, &names).await?;
                 fetch(inner, with, names).await?;
             }
         }
     }
     Ok(())
+}
+
+/// Sees to it that both place entries alike before they are brought over: what seemed lacking may only have been looked for elsewhere.
+async fn agree(inner: &Arc<Inner>, with: &Contact, names: &[Name]) -> Result<(), CopiesError> {
+    let keys: Vec<String> = names.iter().filter_map(Name::key).collect();
+    let learnt = split::tell(inner, with, keys.iter().map(String::as_str)).await?;
+    if learnt.here || learnt.there { Err(CopiesError::Split) } else { Ok(()) }
 }
 
 /// Has a holder prove that it has the bytes of some entries that we have too.

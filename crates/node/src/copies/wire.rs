@@ -57,6 +57,16 @@ pub(super) enum Ask {
     Keep { bundle: Bytes, spread: bool },
     /// Give me these records, as many as fit.
     GiveRecords { names: Vec<Name> },
+
+    // Of hosts that are split.
+    /// These hosts have so many parts. Answered with those of which the other knows more.
+    Split { hosts: Vec<(String, u32)> },
+    /// Has everything that left this part of yours when the host got so many parts come to where it belongs? Only the part's owner answers.
+    HasMoved { bucket: String, parts: u32, part: u32 },
+    /// Into how many parts is a host split, and up to how many has everything moved? Only those answer who hold its first place.
+    Parts { bucket: String },
+    /// As [`Ask::At`], from one who takes the host for split into so many parts: whoever knows of more says so instead.
+    Within { place: Id, bucket: String, parts: u32, ask: Box<Ask> },
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -98,6 +108,23 @@ pub(super) enum Reply {
         bundle: Bytes,
         covered: u32,
     },
+
+    // Of hosts that are split.
+    /// Hosts that have more parts than you know; of how many the other had not known. To [`Ask::Take`]: nothing was taken, it belongs elsewhere.
+    Split {
+        larger: Vec<(String, u32)>,
+        learnt: u32,
+    },
+    /// Whether it has, and how many parts the host has.
+    Moved {
+        done: bool,
+        parts: u32,
+    },
+    /// To a question about a host, too: it is split into more parts than you think.
+    Parts {
+        parts: u32,
+        settled: u32,
+    },
 }
 
 /// What is too large for a call. After the head come bytes one way, and a [`Reply`] the other, or bytes only.
@@ -129,6 +156,15 @@ impl Name {
     /// Of a capture.
     pub(super) fn id(&self) -> Option<EntryKey> {
         EntryKey::decode(&self.0)
+    }
+
+    /// The key of the URL that it is about, if it is about one.
+    pub(super) fn key(&self) -> Option<String> {
+        match self.record() {
+            Some(herodotus_ledger::Name::Url { key, .. }) => Some(key),
+            Some(herodotus_ledger::Name::Crawl(_)) => None,
+            None => self.id().map(|id| id.key),
+        }
     }
 
     /// Of a record.

@@ -262,6 +262,17 @@ impl Copies {
         custodian.owns(place) && custodian.is_here(place)
     }
 
+    /// The host of a key, if it is split over several places.
+    pub(crate) fn host_if_split(&self, key: &str) -> Option<String> {
+        let host = herodotus_ring::placement::bucket_of_key(self.inner.placement, key);
+        let is_split = match self.inner.placement {
+            Placement::ByHost => self.inner.store.parts(host).is_ok_and(|parts| parts > 1),
+            // Every URL lies by itself.
+            Placement::ByUrl => true,
+        };
+        is_split.then(|| herodotus_page::host_of_key(host).to_owned())
+    }
+
     /// Whether the first place of a host is ours.
     pub(crate) fn owns_host(&self, bucket: &str) -> bool {
         self.inner.custodian().owns(herodotus_ring::placement::place_of_part(bucket, 0))

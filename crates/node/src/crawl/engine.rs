@@ -285,7 +285,11 @@ impl Crawl {
     fn begin(&mut self, visits: &mut JoinSet<Back>, visit: Visit) {
         self.activity += 1;
         let context = Arc::clone(&self.context);
+        let team = self.ties.as_ref().map(|ties| ties.team.clone());
         visits.spawn(async move {
+            if let Some(team) = team.filter(|_| visit.delay_ms > 0) {
+                team.turn(&visit.url, Duration::from_millis(visit.delay_ms)).await;
+            }
             match visit.errand {
                 Errand::Url => Back::Url(Box::new(context.visit(visit).await)),
                 Errand::Robots => Back::Robots(Box::new(context.robots(visit).await)),

@@ -2,13 +2,19 @@
 
 use super::Result;
 use herodotus_frontier::{Progress, Prospect, Settings, Tally, UrlRecord};
+use herodotus_page::WebUrl;
 use std::fmt::Debug;
+use std::pin::Pin;
+use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
 /// The machines that make the rest of the crawl, as the engine sees them.
 pub(crate) trait Team: Send + Sync + Debug {
     /// Links for others, and what is known anew of our own URLs. The links are on the disk when it returns: what they were found on counts as visited then.
     fn share(&self, prospects: Vec<Prospect>, news: Vec<UrlRecord>) -> Result<()>;
+
+    /// Waits until this machine may ask the URL's host, where several machines ask it.
+    fn turn(&self, url: &WebUrl, delay: Duration) -> Pin<Box<dyn Future<Output = ()> + Send>>;
 }
 
 /// What a part is told.

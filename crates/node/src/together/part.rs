@@ -1,7 +1,7 @@
 //! This machine's part of each crawl: begun when an order says so, fed with what others find and knew, stopped when it is over.
 
 use super::wire::PartStatus;
-use super::{Inner, Order, Result, State, lock};
+use super::{Inner, Order, Result, State, lock, turns};
 use crate::copies::Copies;
 use crate::crawl::{Crawl, Error as CrawlError, PartView, Stop, Team, Ties, Told};
 use herodotus_base::{Id, Sha256, Timestamp};
@@ -10,6 +10,7 @@ use herodotus_ledger::{CrawlId, Name, Record};
 use herodotus_page::WebUrl;
 use herodotus_store::key_of;
 use std::collections::BTreeMap;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -71,6 +72,15 @@ impl Team for Ring {
         });
         drop(held);
         inner.copies.note_records(&ready).map_err(|error| failed(error.into()))
+    }
+
+    fn turn(&self, url: &WebUrl, delay: Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        let (inner, key) = (self.inner.upgrade(), key_of(url.as_str()));
+        Box::pin(async move {
+            if let Some(inner) = inner {
+                turns::wait_for(&inner, &key, delay).await;
+            }
+        })
     }
 }
 
@@ -171,10 +181,20 @@ async fn begin_and_end(inner: &Arc<Inner>, teams: &mut BTreeMap<CrawlId, Arc<Rin
                 }
             }
             (State::Running, Some(_)) | (_, None) => {}
+            (State::Complete, Some((.., false))) if has_work(inner, id).await => {
+                // It ended in another half of a ring that was split.
+                let again = Order { state: State::Running, reason: String::new(), ..order };
+                let _ = inner.change(again).await;
+            }
             (_, Some((.., ended))) => end(inner, id, ended),
         }
     }
     begun
+}
+
+/// Whether our part of a crawl has something left to do or to send.
+async fn has_work(inner: &Inner, crawl: CrawlId) -> bool {
+    status(inner, crawl).await.is_some_and(|part| !part.is_idle || part.unsent > 0)
 }
 
 /// Lets a part come to its end; it is forgotten when it has.

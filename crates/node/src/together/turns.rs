@@ -3,7 +3,11 @@
 //! A turn is a moment from now on; the next one lies at least the delay behind it. Turns are not taken back: whoever dies with one leaves a gap. A new owner
 //! knows nothing of turns that were given, and so lets one delay pass first.
 
+use super::Inner;
+use super::wire::{Ask, Reply};
+use herodotus_ring::placement::place_of_part;
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -35,6 +39,36 @@ impl Turns {
         }
         next.insert(host.to_owned(), at + delay);
         Some(wait)
+    }
+}
+
+/// How long nobody to give a turn is waited for before one goes on all the same: the owner's successor gives turns by then.
+const ASKED_MAX: usize = 60;
+
+/// Waits for a turn, if the key's host lies on several machines. One that lies with us alone is ours to be polite to.
+pub(super) async fn wait_for(inner: &Arc<Inner>, key: &str, delay: Duration) {
+    let Some(host) = inner.copies.host_if_split(key) else { return };
+    for _ in 0..ASKED_MAX {
+        let wait = match inner.copies.owns_host(&host) {
+            true => inner.turns.give(&host, delay, Instant::now()),
+            false => ask(inner, &host, delay).await,
+        };
+        match wait {
+            Some(wait) => return tokio::time::sleep(wait).await,
+            None => tokio::time::sleep(Duration::from_secs(1)).await,
+        }
+    }
+}
+
+async fn ask(inner: &Arc<Inner>, host: &str, delay: Duration) -> Option<Duration> {
+    let (owner, _) = inner.copies.owner_of(place_of_part(host, 0)).await.ok()?;
+    let ask = Ask::Turn { host: host.to_owned(), delay_ms: delay.as_millis() as u64 };
+    match inner.ask(&owner, &ask).await {
+        Ok(Reply::Turn { wait_ms }) => Some(Duration::from_millis(wait_ms)),
+        Ok(_) | Err(_) => {
+            inner.copies.forget_owner(place_of_part(host, 0));
+            None
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Answering peers: what they compare, bring, fetch, challenge and read. Everything comes within the transport's bounds; what reads the disk runs where it may
 //! block, a bounded number at once.
 
-use super::exchange::take_in;
+use super::exchange::{address_of, take_in};
 use super::holdings::Shelf;
 use super::wire::{Ask, Bytes as WireBytes, COPIES, ENTRIES_MAX, Hit, NAMES_MAX, Name, Reply, TITLES_MAX, WireEntry};
 use super::{CopiesError, Inner, bulk, health};
@@ -11,8 +11,8 @@ use herodotus_catalogue::Found;
 use herodotus_net::{Address, BoxFuture, Caller, Kind, Refusal, Service, Stream};
 use herodotus_replica::compare;
 use herodotus_ring::Contact;
-use herodotus_store::EntryKey;
 use herodotus_store::parcel::Outcome;
+use herodotus_store::{EntryKey, Error as StoreError};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 use tokio::sync::{Semaphore, mpsc};
@@ -129,7 +129,11 @@ fn read(inner: &Inner, ask: Ask) -> Result<Reply, CopiesError> {
             let (names, last) = Shelf(store).names_on(span, behind)?;
             Reply::NamesOn(names, last)
         }
-        Ask::Challenge { nonce, names } => Reply::Proof(proof(inner, &nonce, &names)?),
+        Ask::Challenge { nonce, names } => Reply::Proof(match proof(inner, &nonce, &names) {
+            // What cannot be read is not held: to refuse instead would look as if nobody was there, and be asked for ever.
+            Err(CopiesError::Store(StoreError::Damaged(_) | StoreError::Disk { .. })) => None,
+            proved => proved?,
+        }),
         Ask::Entries { from, to, backwards, max } => {
             let max = (max as usize).min(ENTRIES_MAX);
             let entries = store.scan_names(from.0, to.0, backwards).take(max);
@@ -213,8 +217,13 @@ async fn pass_on(inner: &Arc<Inner>, from: PeerKey, keys: &[String], parcel: Arc
     for contact in targets.into_values() {
         let (inner, parcel, done) = (inner.clone(), parcel.clone(), done.clone());
         tokio::spawn(async move {
-            let ask = Ask::Take { parcel: WireBytes::clone(&parcel), spread: false };
-            let is_kept = match inner.reach.ask(&contact, &ask).await {
+            let parcel = WireBytes::clone(&parcel);
+            let reply = match parcel.0.len() > PARCEL_BYTES_MAX {
+                // One large capture, which came as bulk.
+                true => bulk::send(&inner, &address_of(&contact), parcel.0, false).await,
+                false => inner.reach.ask(&contact, &Ask::Take { parcel, spread: false }).await,
+            };
+            let is_kept = match reply {
                 Ok(Reply::Taken { lacking_base, refused: 0, .. }) => lacking_base.is_empty(),
                 _ => false,
             };

@@ -2,7 +2,8 @@
 //!
 //! It follows the store's feed, whoever wrote what comes there, and keeps its place in a file, so that a crash repeats a little and forgets nothing. What was
 //! handed on is durable on as many machines as a write needs; until it is, the next waits. Comparisons would find
-//! all of it too, only later.
+//! all of it too, only later. What other machines brought ([`Brought`]) and is ours to copy lies with them already, and goes nowhere; what
+//! was taken in here goes to its owner even where it is ours to copy.
 
 use super::exchange::bring;
 use super::wire::{Ask, NAMES_MAX, Name, Reply};
@@ -11,15 +12,43 @@ use crate::ring::ring_dir;
 use herodotus_base::PeerKey;
 use herodotus_ring::Contact;
 use herodotus_store::{Entry, EntryKey, FeedCursor};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Entries in one go.
 const BATCH_MAX: usize = 1000;
 /// Before what could not be handed on is tried again.
 const RETRY: Duration = Duration::from_secs(1);
+
+/// Entries remembered as brought: some ten megabytes. Of those beyond, the owner is asked whether it has them, which is no harm.
+const BROUGHT_MAX: usize = 50_000;
+
+/// What other machines brought here and was not yet met in the feed. Lost at a restart: then their owners are asked.
+#[derive(Debug, Default)]
+pub(super) struct Brought(Mutex<HashSet<EntryKey>>);
+
+impl Brought {
+    pub(super) fn note(&self, ids: impl Iterator<Item = EntryKey>) {
+        let mut known = self.known();
+        let room = BROUGHT_MAX.saturating_sub(known.len());
+        known.extend(ids.take(room));
+    }
+
+    fn has(&self, id: &EntryKey) -> bool {
+        self.known().contains(id)
+    }
+
+    fn forget(&self, entries: &[Entry]) {
+        let mut known = self.known();
+        entries.iter().for_each(|entry| _ = known.remove(&entry.id));
+    }
+
+    fn known(&self) -> MutexGuard<'_, HashSet<EntryKey>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 /// How often the end of the feed was reached.
 #[derive(Clone, Copy, Debug, Default)]
@@ -48,6 +77,7 @@ pub(super) async fn run(inner: Arc<Inner>) {
         while !hand_on(&inner, &entries).await {
             tokio::time::sleep(RETRY).await;
         }
+        inner.brought.forget(&entries);
         if cursor != Some(next) {
             cursor = Some(next);
             write(&inner, path.clone(), next).await;
@@ -105,7 +135,7 @@ async fn hand_on(inner: &Arc<Inner>, entries: &[Entry]) -> bool {
                 let errand = errands.entry(to.key).or_insert_with(|| Errand { to, is_owner: false, ids: Vec::new() });
                 errand.ids.push(entry.id.clone());
             }
-        } else if !is_entrusted {
+        } else if !(is_entrusted && inner.brought.has(&entry.id)) {
             match inner.holders(place).await {
                 Ok(told) if told.owner.key == inner.reach.machine() => {}
                 Ok(told) => {

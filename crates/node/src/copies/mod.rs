@@ -123,6 +123,7 @@ struct Inner {
     is_leaving: AtomicBool,
     /// How far what this machine took in has been handed on.
     followed: watch::Sender<follow::Progress>,
+    brought: follow::Brought,
     /// The whole ring's, as it was gathered last.
     health: watch::Sender<Option<Arc<HealthView>>>,
     runtime: tokio::runtime::Handle,
@@ -152,6 +153,7 @@ impl Copies {
             wake: Notify::new(),
             is_leaving: AtomicBool::new(false),
             followed: watch::Sender::default(),
+            brought: follow::Brought::default(),
             health: watch::Sender::default(),
             runtime: tokio::runtime::Handle::current(),
         });

@@ -121,6 +121,16 @@ fn eight_machines_keep_six_copies_through_deaths_a_wiped_disk_and_rot() {
     cluster.lies_on(6, truth.len() as u64, "imported, and back");
     cluster.all_read_the_same(&truth, "imported");
 
+    // A machine that copies for others already takes something in, and dies for good the moment that it was acknowledged.
+    let (file, more) = collection("last", 10, 2, 1);
+    cluster.bring_in(4, "last", &file);
+    truth.extend(more);
+    cluster.kill(4);
+    wipe(&cluster.machines[4].data);
+    cluster.all_read_the_same(&truth, "right after the disk that took it in was wiped");
+    cluster.start(4, None);
+    cluster.lies_on(6, truth.len() as u64, "wiped, and back");
+
     cluster.kill(1);
     cluster.kill(5);
     let (file, more) = collection("second", 5, 4, 2);

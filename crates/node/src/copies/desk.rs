@@ -1,7 +1,7 @@
 //! Answering peers: what they compare, bring, fetch, challenge and read. Everything comes within the transport's bounds; what reads the disk runs where it may
 //! block, a bounded number at once.
 
-use super::exchange::take_in;
+use super::exchange::{address_of, take_in};
 use super::wire::{Ask, Bytes as WireBytes, COPIES, ENTRIES_MAX, Hit, NAMES_MAX, Name, Reply, TITLES_MAX, WireEntry};
 use super::{CopiesError, Inner, bulk, health, split};
 use bytes::Bytes;
@@ -11,8 +11,8 @@ use herodotus_ledger::{Record, Taken, open_bundle, pack_bundle};
 use herodotus_net::{Address, BoxFuture, Caller, Kind, Refusal, Service, Stream};
 use herodotus_replica::compare;
 use herodotus_ring::Contact;
-use herodotus_store::EntryKey;
 use herodotus_store::parcel::Outcome;
+use herodotus_store::{EntryKey, Error as StoreError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Weak};
 use tokio::sync::{Semaphore, mpsc};
@@ -140,7 +140,11 @@ pub(super) fn read(inner: &Inner, ask: Ask) -> Result<Reply, CopiesError> {
             let (names, last) = inner.shelf().names_on(span, behind)?;
             Reply::NamesOn(names, last)
         }
-        Ask::Challenge { nonce, names } => Reply::Proof(proof(inner, &nonce, &names)?),
+        Ask::Challenge { nonce, names } => Reply::Proof(match proof(inner, &nonce, &names) {
+            // What cannot be read is not held: to refuse instead would look as if nobody was there, and be asked for ever.
+            Err(CopiesError::Store(StoreError::Damaged(_) | StoreError::Disk { .. })) => None,
+            proved => proved?,
+        }),
         Ask::Entries { from, to, backwards, max } => {
             let max = (max as usize).min(ENTRIES_MAX);
             let entries = store.scan_names(from.0, to.0, backwards).take(max);
@@ -295,7 +299,14 @@ async fn pass_on(inner: &Arc<Inner>, from: PeerKey, places: BTreeSet<Id>, ask: A
     for contact in targets.into_values() {
         let (inner, ask, done) = (inner.clone(), ask.clone(), done.clone());
         tokio::spawn(async move {
-            let is_kept = match inner.reach.ask(&contact, &ask).await {
+            let reply = match &*ask {
+                // One large capture, which came as bulk.
+                Ask::Take { parcel, .. } if parcel.0.len() > PARCEL_BYTES_MAX => {
+                    bulk::send(&inner, &address_of(&contact), parcel.0.clone(), false).await
+                }
+                ask => inner.reach.ask(&contact, ask).await,
+            };
+            let is_kept = match reply {
                 Ok(Reply::Taken { lacking_base, refused: 0, .. }) => lacking_base.is_empty(),
                 Ok(Reply::Kept { .. }) => true,
                 _ => false,

@@ -11,6 +11,7 @@ use herodotus_store::parcel::{LackingBlob, Outcome, Taken, open_capture};
 use herodotus_store::{Body, Capture, EntryKey};
 use std::collections::HashSet;
 use std::sync::Arc;
+use tokio::io::AsyncWriteExt;
 
 /// Names in one question for captures.
 const FETCHED_AT_ONCE: usize = 512;
@@ -210,7 +211,9 @@ pub(super) async fn take_in(inner: &Arc<Inner>, sender: &Address, parcel: Arc<By
         inner.blocking(move |inner| Ok(inner.store.take_parcel(&parcel.0)?)).await?
     };
     inner.blocking(|inner| Ok(inner.store.commit()?)).await?;
-    let stored = taken.entries.iter().filter(|(_, outcome)| *outcome == Outcome::Stored).count();
+    let stored = taken.entries.iter().filter(|(_, outcome)| *outcome == Outcome::Stored);
+    inner.brought.note(stored.clone().map(|(id, _)| id.clone()));
+    let stored = stored.count();
     inner.counters.took(stored);
     if stored > 0 {
         inner.custodian().stray_came(inner.now());
@@ -219,7 +222,9 @@ pub(super) async fn take_in(inner: &Arc<Inner>, sender: &Address, parcel: Arc<By
 }
 
 async fn fetch_blob(inner: &Arc<Inner>, from: &Address, blob: &LackingBlob) -> Result<(), CopiesError> {
-    let stream = inner.reach.open(from, &Bulk::Blob { sha256: blob.sha256.0, offset: 0 }).await?;
+    let mut stream = inner.reach.open(from, &Bulk::Blob { sha256: blob.sha256.0, offset: 0 }).await?;
+    // A writing half that is dropped without this takes the question back, most often before it was sent.
+    stream.shutdown().await?;
     let (reader, blob, runtime) = (stream.into_split().0, blob.clone(), inner.runtime.clone());
     inner
         .blocking(move |inner| {

@@ -2,7 +2,8 @@
 //!
 //! It follows the store's feed, whoever wrote what comes there, and keeps its place in a file, so that a crash repeats a little and forgets nothing. What was
 //! handed on is durable on as many machines as a write needs; until it is, the next waits. Comparisons would find
-//! all of it too, only later.
+//! all of it too, only later. What other machines brought ([`Brought`]) and is ours to copy lies with them already, and goes nowhere; what
+//! was taken in here goes to its owner even where it is ours to copy.
 
 use super::exchange::{bring, bring_records};
 use super::wire::{Ask, NAMES_MAX, Name, Reply};
@@ -11,10 +12,10 @@ use crate::ring::ring_dir;
 use herodotus_base::{Id, PeerKey};
 use herodotus_ledger::{Name as RecordName, Record};
 use herodotus_ring::Contact;
-use herodotus_store::{EntryKey, FeedCursor};
-use std::collections::BTreeMap;
+use herodotus_store::{Entry, EntryKey, FeedCursor};
+use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Entries in one go.
@@ -25,6 +26,34 @@ const RECORDS_LOOK: Duration = Duration::from_millis(20);
 const FAILURES_MAX: usize = 8;
 /// Before what could not be handed on is tried again.
 const RETRY: Duration = Duration::from_secs(1);
+
+/// Entries remembered as brought: some ten megabytes. Of those beyond, the owner is asked whether it has them, which is no harm.
+const BROUGHT_MAX: usize = 50_000;
+
+/// What other machines brought here and was not yet met in the feed. Lost at a restart: then their owners are asked.
+#[derive(Debug, Default)]
+pub(super) struct Brought(Mutex<HashSet<EntryKey>>);
+
+impl Brought {
+    pub(super) fn note(&self, ids: impl Iterator<Item = EntryKey>) {
+        let mut known = self.known();
+        let room = BROUGHT_MAX.saturating_sub(known.len());
+        known.extend(ids.take(room));
+    }
+
+    fn has(&self, id: &EntryKey) -> bool {
+        self.known().contains(id)
+    }
+
+    fn forget(&self, entries: &[Entry]) {
+        let mut known = self.known();
+        entries.iter().for_each(|entry| _ = known.remove(&entry.id));
+    }
+
+    fn known(&self) -> MutexGuard<'_, HashSet<EntryKey>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 /// How often the end of the feed was reached.
 #[derive(Clone, Copy, Debug, Default)]
@@ -60,6 +89,7 @@ pub(super) async fn run(inner: Arc<Inner>) {
                 Handed::Partly => tokio::time::sleep(RETRY).await,
             }
         }
+        inner.brought.forget(&entries);
         if cursor != Some(next) {
             cursor = Some(next);
             write(&inner, path.clone(), next).await;
@@ -156,6 +186,11 @@ impl Load {
         }
     }
 
+    /// Whether another machine brought it here.
+    fn is_brought(&self, inner: &Inner) -> bool {
+        matches!(self, Self::Capture(id) if inner.brought.has(id))
+    }
+
     /// Where it lies, by what is known here.
     fn place(&self, inner: &Inner) -> Id {
         match self {
@@ -199,14 +234,14 @@ async fn hand_on(inner: &Arc<Inner>, loads: &[Load]) -> Handed {
     let mut own: Vec<(usize, usize)> = Vec::new();
     for (number, load) in loads.iter().enumerate() {
         let place = load.place(inner);
-        let (is_own, targets) = {
+        let (is_own, is_entrusted, targets) = {
             let custodian = inner.custodian();
-            (custodian.owns(place), custodian.push_to(place))
+            (custodian.owns(place), custodian.is_here(place), custodian.push_to(place))
         };
         if is_own {
             own.push((number, targets.len()));
             targets.into_iter().for_each(|to| add(to, false, number));
-        } else {
+        } else if !(is_entrusted && load.is_brought(inner)) {
             // Also where it is ours to copy: it may have come from a person here and not from its owner, who is asked whether it lacks it.
             let place = match load.key() {
                 Some(key) => split::place_to_write(inner, key).await,

@@ -147,6 +147,7 @@ struct Inner {
     is_leaving: AtomicBool,
     /// How far what this machine took in has been handed on.
     followed: watch::Sender<follow::Progress>,
+    brought: follow::Brought,
     /// The whole ring's, as it was gathered last.
     health: watch::Sender<Option<Arc<HealthView>>>,
     runtime: tokio::runtime::Handle,
@@ -182,6 +183,7 @@ impl Copies {
             record_news: broadcast::Sender::new(RECORD_NEWS_MAX),
             is_leaving: AtomicBool::new(false),
             followed: watch::Sender::default(),
+            brought: follow::Brought::default(),
             health: watch::Sender::default(),
             runtime: tokio::runtime::Handle::current(),
         });

@@ -4,7 +4,7 @@
 //! [`Prospect`], judged here by scope and depth, to be handed to the machine it belongs to; there
 //! [`crate::Frontier::handle_prospects`] takes it in. What is known of a URL comes out of
 //! [`crate::Frontier::take_news`] whenever it was taken in or visited, so that others can keep it and
-//! [`crate::Frontier::adopt`] it when the machine is gone. A territory may change at any time: what is no longer ours is dropped when its turn comes.
+//! [`crate::Frontier::adopt`] it when the machine is gone. A territory may change at any time: what is no longer ours is passed on when its turn comes.
 
 use herodotus_page::{LinkKind, WebUrl};
 use std::fmt::Debug;

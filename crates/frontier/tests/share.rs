@@ -162,7 +162,7 @@ fn a_successor_goes_on_from_what_was_told_and_fetches_nothing_again() {
 }
 
 #[test]
-fn what_is_another_machines_now_is_dropped_when_its_turn_comes() {
+fn what_is_another_machines_now_is_passed_on_when_its_turn_comes() {
     let mut machines = Machines::new(2, 60);
     let prospects: Vec<Prospect> = (0..60)
         .map(|n| Prospect {
@@ -180,6 +180,11 @@ fn what_is_another_machines_now_is_dropped_when_its_turn_comes() {
     machines.worlds[0].run(&[]);
     assert!(held > 10 && machines.worlds[0].frontier.progress().urls == 0);
     assert_eq!(machines.worlds[0].visited().len(), 0);
+    let passed_on = machines.worlds[0].frontier.take_prospects();
+    assert_eq!(passed_on.len() as u64, held, "none is left with nobody");
+    machines.worlds[1].frontier.handle_prospects(at(0), &passed_on).unwrap();
+    machines.worlds[1].run(&[]);
+    assert!(machines.worlds[1].visited().len() as u64 >= held);
 }
 
 #[test]
@@ -192,6 +197,22 @@ fn a_crawl_that_is_begun_again_visits_everything_anew_also_where_it_was_adopted(
     *machines.map.owners.lock().unwrap() = vec![0];
     let records: Vec<UrlRecord> = machines.kept.values().cloned().collect();
     again.frontier.adopt(at(0), &records).unwrap();
+    again.run(&[]);
+    assert_eq!(again.visited().len(), 62);
+}
+
+#[test]
+fn what_was_adopted_in_one_run_is_due_in_the_next() {
+    let mut machines = Machines::new(2, 60);
+    machines.run(&[0, 1]);
+    // The first takes over from the second when both are done, and then all of it is begun again.
+    *machines.map.owners.lock().unwrap() = vec![0];
+    let records: Vec<UrlRecord> = machines.kept.values().cloned().collect();
+    let now = at(machines.worlds[0].elapsed_ms());
+    machines.worlds[0].frontier.adopt(now, &records).unwrap();
+    machines.worlds[0].frontier.flush().unwrap();
+    let table = std::mem::replace(&mut machines.worlds[0], part(&machines.map, 0, 60, MemoryTable::default(), 1));
+    let mut again = part(&machines.map, 0, 60, table.into_table(), 2);
     again.run(&[]);
     assert_eq!(again.visited().len(), 62);
 }

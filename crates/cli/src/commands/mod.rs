@@ -5,6 +5,7 @@ pub(crate) mod crawl;
 mod crawl_report;
 pub(crate) mod crawls;
 pub(crate) mod demo;
+mod demo_ring;
 pub(crate) mod diff;
 pub(crate) mod export;
 pub(crate) mod get;

@@ -14,8 +14,13 @@ fn web(hosts: u32, pages: u32) -> Server {
 }
 
 fn ring(count: usize, server: &Server) -> Cluster {
+    ring_with(count, server, &[])
+}
+
+fn ring_with(count: usize, server: &Server, more: &[&str]) -> Cluster {
     let dial = format!("*={}", server.addr());
     let arguments = ["--copies-pace", "0.01", "--allow-private", "127.0.0.0/8", "--connect-to", &dial];
+    let arguments = [&arguments[..], more].concat();
     let cluster = Cluster::of(count, &["--name", "test", "--neighbours", "6", "--copies", "3"], &arguments);
     cluster.settle("joined");
     cluster
@@ -142,4 +147,42 @@ fn a_crawl_goes_on_when_the_machine_it_was_begun_on_dies() {
     let again: u32 = asked.values().map(|times| times - 1).sum();
     println!("{again} of {} fetched again", asked.len());
     assert!(u64::from(again) * 50 <= asked.len() as u64, "{again} of {} fetched again", asked.len());
+}
+
+#[test]
+fn a_host_that_lies_on_several_machines_is_asked_by_one_at_a_time() {
+    let server = web(1, 40);
+    let cluster = ring_with(5, &server, &["--split-at", "8"]);
+    let host = server.web().hosts().next().unwrap();
+    let begin = |delay: &str, name: &str| {
+        let seed = format!("http://{host}/");
+        let begun = cluster.command(
+            1,
+            &["crawl", "--together", "--no-wait", "--scope", "any", "--delay", delay, "--name", name, &seed],
+        );
+        assert!(begun.status.success(), "{}", String::from_utf8_lossy(&begun.stderr));
+        cluster.waits_for_crawl(1, name, name)
+    };
+    let first = begin("0", "first");
+    // The host is split by then, and everything of it is known.
+    let began = Instant::now();
+    let is_split = || {
+        let splits =
+            |machine: &crate::machines::Machine| machine.get("/api/v1/ring/health").ok()?["hosts_split"].as_u64();
+        cluster.living().any(|machine| splits(machine) > Some(0))
+    };
+    while !is_split() {
+        assert!(began.elapsed() < WAIT_MAX, "the host was not split");
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    server.record(true);
+    let summary = begin("60", "first");
+    assert_eq!(summary["fetched"], first["fetched"], "everything is visited in the next round");
+    let mut times: Vec<Instant> = server.log().into_iter().map(|request| request.at).collect();
+    times.sort_unstable();
+    let gaps: Vec<u128> = times.windows(2).map(|pair| (pair[1] - pair[0]).as_millis()).collect();
+    let span = times.last().unwrap().duration_since(times[0]).as_millis();
+    println!("{} requests in {span} ms, least gap {:?}: {summary}", times.len(), gaps.iter().min());
+    // A machine may be late with its turn, but there are no more turns than the delay allows.
+    assert!(times.len() > 30 && (times.len() as u128 - 1) * 60 <= span + 60, "{gaps:?}");
 }

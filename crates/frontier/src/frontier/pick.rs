@@ -108,7 +108,7 @@ impl<T: Table> Frontier<T> {
                 continue;
             };
             if !self.is_ours(&record.url) {
-                self.disown(ticket);
+                self.disown(ticket, record);
                 continue;
             }
             if let Some(code) = self.hosts.get(&hash).and_then(|h| h.blocked) {

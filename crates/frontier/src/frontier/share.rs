@@ -162,6 +162,7 @@ impl<T: Table> Frontier<T> {
                     let is_behind = record.round < self.kept.clock.round;
                     let due = if is_behind { now } else { Timestamp::from_millis_clamped(place.order as i64) };
                     let due = self.kept.clock.time(due);
+                    self.kept.clock.note_due(due);
                     Place { class: place.class, order: due.max(0) as u64 }
                 }
             });
@@ -173,8 +174,11 @@ impl<T: Table> Frontier<T> {
         Ok(adopted)
     }
 
-    /// A URL whose turn has come and that is another machine's now: whoever has it goes on from what we told of it.
-    pub(super) fn disown(&mut self, ticket: Ticket) {
+    /// A URL whose turn has come and that is another machine's now. Whoever has it goes on from what we told of it, or, if it has not heard of that, from the
+    /// bare URL: so it is at every moment with one of us or on its way.
+    pub(super) fn disown(&mut self, ticket: Ticket, record: UrlRecord) {
+        let UrlRecord { url, kind, depth, hops, redirects, seed, .. } = record;
+        self.prospects.push(Prospect { url, kind, depth, hops, redirects, seed });
         self.forget(ticket);
         self.state.remove(keys::url(ticket.host, ticket.url));
         self.seen.forget(ticket.url.0);

@@ -118,6 +118,13 @@ impl Default for CopiesSettings {
     }
 }
 
+/// What a machine answers for. Another one whenever something becomes or ceases to be its own.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Ground {
+    pub(crate) arcs: Vec<(Id, Id)>,
+    splits: u64,
+}
+
 /// The copies that a machine keeps for its ring. Clones are the same.
 #[derive(Clone, Debug)]
 pub struct Copies {
@@ -284,10 +291,11 @@ impl Copies {
         self.inner.ledger.place_of(name).is_ok_and(|place| self.inner.custodian().owns(place))
     }
 
-    /// Our own arcs of which we know all that was known.
-    pub(crate) fn filled_arcs(&self) -> Vec<(Id, Id)> {
+    /// What is ours: our own arcs of which we know all that was known, and how hosts are split.
+    pub(crate) fn ground(&self) -> Ground {
         let levels = self.inner.custodian().levels();
-        levels.into_iter().filter(|level| level.is_filled).map(|level| level.arc).collect()
+        let arcs = levels.into_iter().filter(|level| level.is_filled).map(|level| level.arc).collect();
+        Ground { arcs, splits: self.inner.splits.times_raised() }
     }
 
     /// Who owns a place, and the arc that this is true of.

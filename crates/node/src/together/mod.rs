@@ -20,7 +20,7 @@ pub use order::{Order, State, Totals};
 pub use watch::{CrawlStatus, MachineStatus};
 pub(crate) use wire::CRAWLS;
 
-use crate::copies::{Copies, CopiesError};
+use crate::copies::{Copies, CopiesError, Ground};
 use crate::crawl;
 use bytes::Bytes;
 use courier::Courier;
@@ -73,6 +73,8 @@ struct Inner {
     base: crawl::Definition,
     orders: Mutex<BTreeMap<CrawlId, Order>>,
     parts: Mutex<BTreeMap<CrawlId, Part>>,
+    /// What was ours when the parts last took over all that is known of it.
+    adopted: Mutex<Ground>,
     courier: Courier,
     turns: turns::Turns,
     start: Instant,
@@ -98,6 +100,7 @@ impl Together {
             base,
             orders: Mutex::new(orders),
             parts: Mutex::default(),
+            adopted: Mutex::default(),
             courier,
             turns: turns::Turns::default(),
             start: Instant::now(),

@@ -4,7 +4,7 @@ use super::wire::PartStatus;
 use super::{Inner, Order, Result, State, lock, turns};
 use crate::copies::Copies;
 use crate::crawl::{Crawl, Error as CrawlError, PartView, Stop, Team, Ties, Told};
-use herodotus_base::{Id, Sha256, Timestamp};
+use herodotus_base::{Sha256, Timestamp};
 use herodotus_frontier::{Prospect, Territory, UrlRecord};
 use herodotus_ledger::{CrawlId, Name, Record};
 use herodotus_page::WebUrl;
@@ -34,9 +34,9 @@ pub(super) struct Part {
 
 /// Which URLs are ours: those on our own arcs, as far as we know all that was known of them.
 #[derive(Debug)]
-struct Ground(Copies);
+struct Own(Copies);
 
-impl Territory for Ground {
+impl Territory for Own {
     fn holds(&self, url: &WebUrl) -> bool {
         self.0.is_ours_to_do(&key_of(url.as_str()))
     }
@@ -116,7 +116,6 @@ pub(super) async fn supervise(inner: Arc<Inner>) {
         return;
     }
     let mut news = inner.copies.record_news();
-    let mut ground: Vec<(Id, Id)> = Vec::new();
     let mut teams: BTreeMap<CrawlId, Arc<Ring>> = BTreeMap::new();
     loop {
         let begun = begin_and_end(&inner, &mut teams).await;
@@ -125,11 +124,11 @@ pub(super) async fn supervise(inner: Arc<Inner>) {
                 team.release(&inner);
             }
         }
-        let now_ours = inner.copies.filled_arcs();
-        if now_ours != ground {
-            ground = now_ours;
+        let ours = inner.copies.ground();
+        if ours != *lock(&inner.adopted) {
             tell_all(&inner, || Told::Territory).await;
             adopt(&inner, None).await;
+            *lock(&inner.adopted) = ours;
         } else {
             for crawl in begun {
                 adopt(&inner, Some(crawl)).await;
@@ -218,7 +217,7 @@ async fn begin(inner: &Arc<Inner>, order: &Order, team: Arc<Ring>) -> Result<Par
     let hex: String = order.id().0.iter().map(|byte| format!("{byte:02x}")).collect();
     let dir = inner.dir.join(hex);
     let (store, name) = (inner.store.clone(), order.name.clone());
-    let ground = Arc::new(Ground(inner.copies.clone()));
+    let ground = Arc::new(Own(inner.copies.clone()));
     let begun = (Timestamp::from_millis_clamped(order.began_ms), order.run);
     let opened =
         tokio::task::spawn_blocking(move || Crawl::open_part(&dir, &store, &name, &definition, ground, begun, ties));
@@ -245,7 +244,7 @@ async fn tell_all(inner: &Inner, told: impl Fn() -> Told) {
 
 /// Gives the parts what the ledger knows of URLs that are ours.
 async fn adopt(inner: &Arc<Inner>, only: Option<CrawlId>) {
-    for (from, to) in inner.copies.filled_arcs() {
+    for (from, to) in inner.copies.ground().arcs {
         let mut records = inner.copies.ledger().records_on(from, to);
         loop {
             let read = tokio::task::spawn_blocking(move || {
@@ -305,13 +304,16 @@ pub(super) async fn status(inner: &Inner, crawl: CrawlId) -> Option<PartStatus> 
     let (sender, version) = inner.parts().get(&crawl).map(|part| (part.told.clone(), part.version))?;
     let (reply, view) = oneshot::channel();
     sender.send(Told::Look(reply)).await.ok()?;
+    let ground = inner.copies.ground();
+    // What has just become ours may not be in the frontier yet.
+    let is_adopted = ground == *lock(&inner.adopted);
     let PartView { is_idle, activity, progress, tally, round } = view.await.ok()?;
     Some(PartStatus {
         version,
         is_idle,
         activity,
         unsent: inner.courier.unsent(),
-        arcs: inner.copies.filled_arcs(),
+        arcs: if is_adopted { ground.arcs } else { Vec::new() },
         urls: progress.urls,
         waiting: progress.waiting,
         in_flight: progress.in_flight,

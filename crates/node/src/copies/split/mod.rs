@@ -24,6 +24,7 @@ use herodotus_ring::placement::{Placement, place_of_key, place_of_part};
 use herodotus_store::parcel::parcel_names;
 use memory::Memory;
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
@@ -61,6 +62,8 @@ pub(super) struct Splits {
     /// First places that were counted: with so many entries they are counted again.
     counted: Mutex<Memory<(String, u32), u64>>,
     wake: Notify,
+    /// How often a host was split further, as this machine learnt.
+    raised: AtomicU64,
 }
 
 impl Default for Splits {
@@ -74,6 +77,7 @@ impl Default for Splits {
             leaving: Mutex::default(),
             counted: Mutex::new(Memory::new(SHAPES_MAX)),
             wake: Notify::new(),
+            raised: AtomicU64::new(0),
         }
     }
 }
@@ -87,6 +91,13 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub(super) struct Learnt {
     pub(super) here: bool,
     pub(super) there: bool,
+}
+
+impl Splits {
+    /// Changes whenever something lies elsewhere from now on.
+    pub(super) fn times_raised(&self) -> u64 {
+        self.raised.load(Relaxed)
+    }
 }
 
 impl Inner {
@@ -145,6 +156,7 @@ pub(super) async fn raise(inner: &Arc<Inner>, hosts: Vec<(String, u32)>) -> Resu
         })
         .await?;
     if !raised.is_empty() {
+        inner.splits.raised.fetch_add(1, Relaxed);
         raised.iter().for_each(|(bucket, parts)| moving::begin(inner, bucket, *parts));
         inner.custodian().stray_came(inner.now());
         inner.wake.notify_one();

@@ -18,6 +18,7 @@ import json
 import os
 import pathlib
 import random
+import socket
 import subprocess
 import sys
 import threading
@@ -80,6 +81,16 @@ def asked(path):
 def command(node, *arguments, within=ASK_S):
     line = [HERODOTUS, "--data", str(WORK / f"m{node}"), "--json", *arguments]
     return subprocess.run(line, capture_output=True, timeout=within, check=False, stdin=subprocess.DEVNULL)
+
+
+def is_up(node):
+    """Whether a node has its archive open. Where none has, a command would open it itself, and hand nothing on."""
+    with socket.socket(socket.AF_UNIX) as door:
+        try:
+            door.connect(str(WORK / f"m{node}" / "node.sock"))
+        except OSError:
+            return False
+    return True
 
 
 def until(what, within, look):
@@ -201,7 +212,7 @@ class Visitors:
     def bring(self):
         while self.waiting:
             is_calm = (WORK / "calm").exists()
-            name, node = self.waiting.popleft(), self.random.choice(self.nodes)
+            name, node = self.waiting.popleft(), self.random.choice([n for n in self.nodes if is_up(n)] or self.nodes)
             began = time.monotonic()
             try:
                 done = command(node, "import", str(WORK / "collection" / f"{name}.warc"), within=IMPORT_S)

@@ -46,7 +46,7 @@ start() { # K [--join TICKET]
         "${node_arguments[@]}" "$@" >"$work/out$k" 2>>"$work/err$k" </dev/null) &
     pid[$k]=$!
 }
-stop_hard() { kill -9 "${pid[$1]}"; wait "${pid[$1]}" 2>/dev/null; unset "pid[$1]"; }
+stop_hard() { kill -9 "${pid[$1]}" 2>/dev/null; wait "${pid[$1]}" 2>/dev/null; unset "pid[$1]"; }
 invite() { "$HERODOTUS" --data "$(data "${1:-0}")" ring invite 2>/dev/null || fail "ring invite"; }
 # check WHAT WITHIN_SECONDS K...: the nodes become one ring and find every owner.
 check() {

@@ -11,6 +11,8 @@ const LEFT: f64 = 76.0;
 const RIGHT: f64 = 24.0;
 const TOP: f64 = 40.0;
 const BOTTOM: f64 = 52.0;
+/// So many names find room beside the curves.
+const NAMES_INSIDE_MAX: usize = 4;
 /// Told apart by most eyes that see colours otherwise (Okabe and Ito).
 const COLOURS: [&str; 6] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
 
@@ -159,7 +161,13 @@ impl Plot {
         for (at, series) in self.series.iter().enumerate() {
             let colour = COLOURS[at % COLOURS.len()];
             series.draw(out, colour, &across, &up);
-            if self.series.len() > 1 {
+            if self.series.len() > NAMES_INSIDE_MAX {
+                // Many names stand in a row above, where no curve can cross them.
+                let x = x0 + at as f64 * (x1 - x0) / self.series.len() as f64;
+                let name = escape(&series.name);
+                let _ =
+                    writeln!(out, "<text x=\"{x:.1}\" y=\"35\" fill=\"{colour}\" font-weight=\"600\">{name}</text>");
+            } else if self.series.len() > 1 {
                 // Names stand in the lower right, where distributions leave room.
                 let y = y0 - 12.0 - 16.0 * (self.series.len() - 1 - at) as f64;
                 let _ = writeln!(

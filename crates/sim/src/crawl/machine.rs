@@ -1,6 +1,6 @@
 //! One machine that crawls: what waits at it, what it is about to send, what it remembers, and its link.
 
-use super::ring::{Peers, Recent};
+use super::ring::Recent;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// What bytes between machines are for.
@@ -56,7 +56,7 @@ pub(super) struct Machine {
     pub(super) is_flushing: bool,
     /// Links sent lately, and machines spoken with lately.
     pub(super) sent: Recent,
-    pub(super) known: Peers,
+    pub(super) known: Recent,
     /// Until when it may ask a host.
     pub(super) leases: BTreeMap<u32, u64>,
     /// In how many parts it believes a host to lie, as a power of two. Those of one part are left out.

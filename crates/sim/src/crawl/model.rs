@@ -14,8 +14,8 @@ use std::collections::{BTreeSet, BinaryHeap};
 const SECOND: u64 = 1_000_000;
 /// Links are flushed as often as in the paper.
 const FLUSH_EVERY: u64 = SECOND;
-/// Links that a machine remembers to have sent: 256 KiB of memory at most.
-const SENT_SLOTS: usize = 65_536;
+/// Links that a machine remembers to have sent: some hundreds of KiB of memory.
+const SENT_MAX: usize = 32_768;
 /// As many as a node of ours remembers.
 const KNOWN_MAX: usize = 1024;
 /// Of a lookup, for each node asked: 7,350 bytes for a lookup that asks 6.4 were measured (docs/figures.md, upkeep of 1,000 nodes).
@@ -504,7 +504,7 @@ impl<'a> Crawl<'a> {
         let mut links = Vec::new();
         self.web.links(page, &mut links);
         for link in links {
-            if self.machines[node as usize].sent.meet(link, SENT_SLOTS) {
+            if self.machines[node as usize].sent.meet(link, SENT_MAX) {
                 continue;
             }
             let (to, item) = (self.destination(node, link), Item { page: link, redirects: 0 });

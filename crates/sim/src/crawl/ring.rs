@@ -68,54 +68,21 @@ pub(super) fn parts_log(known: u32) -> u32 {
     if known < SPLIT_FROM { 0 } else { (known / (SPLIT_FROM / 2)).ilog2().min(PARTS_LOG_MAX) }
 }
 
-/// What was met lately, in a table where the new takes the place of the old. It grows up to a bound. It forgets; it does not make up.
+/// The last so many that were met, pages or machines.
 #[derive(Debug, Default)]
 pub(super) struct Recent {
-    slots: Vec<u32>,
-    taken: usize,
-}
-
-/// Stands for nothing. No page and no machine has this number: [`super::Options::check`] allows fewer.
-const NOTHING: u32 = u32::MAX;
-
-impl Recent {
-    /// Whether it was there. It is from now on.
-    pub(super) fn meet(&mut self, value: u32, slots_max: usize) -> bool {
-        if 2 * self.taken >= self.slots.len() && self.slots.len() < slots_max {
-            let slots = (self.slots.len() * 2).max(64).min(slots_max);
-            let old = std::mem::replace(&mut self.slots, vec![NOTHING; slots]);
-            self.taken = 0;
-            old.into_iter().filter(|value| *value != NOTHING).for_each(|value| {
-                self.put(value);
-            });
-        }
-        self.put(value) == value
-    }
-
-    /// What stood in its place.
-    fn put(&mut self, value: u32) -> u32 {
-        let at = mix(u64::from(value)) as usize % self.slots.len();
-        let old = std::mem::replace(&mut self.slots[at], value);
-        self.taken += usize::from(old == NOTHING);
-        old
-    }
-}
-
-/// Machines spoken with lately: the last so many, exactly, since a lookup is dear.
-#[derive(Debug, Default)]
-pub(super) struct Peers {
     all: BTreeSet<u32>,
     order: VecDeque<u32>,
 }
 
-impl Peers {
+impl Recent {
     /// Whether it was among them. It is from now on.
-    pub(super) fn meet(&mut self, node: u32, peers_max: usize) -> bool {
-        let is_known = !self.all.insert(node);
+    pub(super) fn meet(&mut self, value: u32, count_max: usize) -> bool {
+        let is_known = !self.all.insert(value);
         if !is_known {
-            self.order.push_back(node);
+            self.order.push_back(value);
         }
-        if self.order.len() > peers_max {
+        if self.order.len() > count_max {
             self.order.pop_front().inspect(|oldest| _ = self.all.remove(oldest));
         }
         is_known
@@ -140,8 +107,6 @@ mod tests {
         assert!(
             (0..1_000).all(|page| part_of(page, 8) == part_of(page, 4) || part_of(page, 8) == part_of(page, 4) + 4)
         );
-        let mut peers = Peers::default();
-        assert!((0..5).all(|node| !peers.meet(node, 4)) && !peers.meet(0, 4) && peers.meet(4, 4));
         let followers: Vec<u32> = ring.followers(7, 9, 1, 50).collect();
         assert_eq!((followers.len(), followers[0]), (20, ring.owner_of_part(7, 0)));
     }
@@ -149,12 +114,7 @@ mod tests {
     #[test]
     fn what_was_met_lately_is_known_and_nothing_else() {
         let mut recent = Recent::default();
-        assert!(!recent.meet(5, 16) && recent.meet(5, 16));
-        assert!((100..200).all(|value| !recent.meet(value, 16)));
-        assert!(recent.slots.len() == 16 && !recent.meet(5, 16));
-        let mut large = Recent::default();
-        (0..1000).for_each(|value| assert!(!large.meet(value, 65_536)));
-        let kept = (0..1000).filter(|value| large.meet(*value, 65_536)).count();
-        assert!(kept > 500 && large.slots.len() == 2048, "{kept} {}", large.slots.len());
+        assert!((0..5).all(|value| !recent.meet(value, 4)) && recent.meet(4, 4));
+        assert!(!recent.meet(0, 4) && recent.all.len() == 4 && recent.order.len() == 4);
     }
 }

@@ -14,6 +14,8 @@ const BOTTOM: f64 = 52.0;
 /// Room for the name of a series.
 const NAME_WIDTH: f64 = 150.0;
 const NAME_HEIGHT: f64 = 16.0;
+/// So many names find room beside the curves.
+const NAMES_INSIDE_MAX: usize = 4;
 /// Told apart by most eyes that see colours otherwise (Okabe and Ito).
 const COLOURS: [&str; 6] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
 
@@ -163,7 +165,13 @@ impl Plot {
         for (at, series) in self.series.iter().enumerate() {
             let colour = COLOURS[at % COLOURS.len()];
             series.draw(out, colour, &across, &up);
-            if self.series.len() > 1 {
+            if self.series.len() > NAMES_INSIDE_MAX {
+                // Many names stand in a row above, where no curve can cross them.
+                let x = x0 + at as f64 * (x1 - x0) / self.series.len() as f64;
+                let name = escape(&series.name);
+                let _ =
+                    writeln!(out, "<text x=\"{x:.1}\" y=\"35\" fill=\"{colour}\" font-weight=\"600\">{name}</text>");
+            } else if self.series.len() > 1 {
                 let y = names.baseline(at, self.series.len());
                 let (x, anchor) = if names == Corner::UpperLeft { (x0 + 8.0, "start") } else { (x1 - 8.0, "end") };
                 let _ = writeln!(

@@ -310,20 +310,16 @@ fn reach_of(inner: &Inner, from: &[u8], to: &[u8]) -> Range {
 }
 
 fn range_of(from: &[u8], to: &[u8]) -> Range {
-    let text_of = |bytes: &[u8]| {
-        let text = bytes.split(|byte| *byte == 0).next().and_then(|key| std::str::from_utf8(key).ok())?;
-        text.contains(')').then(|| text.to_owned())
+    let Some(key) = from.split(|byte| *byte == 0).next().and_then(|key| std::str::from_utf8(key).ok()) else {
+        return Range::Many;
     };
-    let Some(key) = text_of(from) else { return Range::Many };
-    let bucket = host_of_key(&key).to_owned();
-    // The end may be written as the host with the byte after the bracket.
-    let is_within =
-        text_of(to).is_some_and(|end| host_of_key(&end) == bucket) || to == end_of(&format!("{bucket})")).as_slice();
-    let is_one_key =
-        to.starts_with(key.as_bytes()) && to.get(key.len()).is_some_and(|byte| *byte <= 1) && from.contains(&0);
-    match is_within {
-        true if is_one_key => Range::Key(key),
-        true => Range::Host(bucket),
+    if from.contains(&0) && to.starts_with(key.as_bytes()) && to.get(key.len()).is_some_and(|byte| *byte <= 1) {
+        return Range::Key(key.to_owned());
+    }
+    let bucket = host_of_key(key);
+    let paths = format!("{bucket})/");
+    match key.starts_with(&paths) && to <= end_of(&paths).as_slice() {
+        true => Range::Host(bucket.to_owned()),
         false => Range::Many,
     }
 }
@@ -396,7 +392,9 @@ mod tests {
         assert_eq!(range("org,example)/a\0x", "org,example)/a\0y"), "key org,example)/a");
         assert_eq!(range("org,example)/a", "org,example)/b"), "host org,example");
         assert_eq!(range("org,example)/", "org,example)0"), "host org,example");
-        assert_eq!(range("org,example)", "org,example*"), "host org,example");
+        assert_eq!(range("org,example)/b\0x", "org,example)0"), "host org,example");
+        assert_eq!(range("org,example)/", "org,example)1"), "many");
+        assert_eq!(range("dns:example.org\0", "dns:example.org\u{1}"), "key dns:example.org");
         assert_eq!(range("org,example)/a\0", "org,example)/b\0"), "host org,example");
         assert_eq!(range("org,example)/a", "org,example,sub)/b"), "many");
         assert_eq!(range("org,", "org-"), "many");

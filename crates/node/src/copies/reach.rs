@@ -33,12 +33,14 @@ pub(super) struct Told {
     pub(super) holders: Holders,
 }
 
+/// The machines of the ring, as they were found: when, and with which neighbours of ours.
+type Found = (Instant, Arc<Neighbourhood>, Vec<Contact>);
+
 #[derive(Debug)]
 pub(super) struct Reach {
     ring: RingNode,
     told: Mutex<VecDeque<(Instant, Told)>>,
-    /// As they were found, when, and with which neighbours of ours.
-    machines: Mutex<Option<(Instant, Arc<Neighbourhood>, Vec<Contact>)>>,
+    machines: Mutex<Option<Found>>,
 }
 
 impl Reach {

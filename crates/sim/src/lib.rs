@@ -2,7 +2,7 @@
 //! for the same seed.
 //!
 //! [`World`] runs any [`Node`] over a [`Network`]; [`ring`] fills it with the machines of `herodotus-ring`, does them harm and measures;
-//! [`checkers`] hold one promise each against what is there. Nothing here touches a clock, a socket or a file.
+//! [`checkers`] hold one promise each against what is there. [`replica`] is the same for copies. Nothing here touches a clock, a socket or a file.
 //!
 //! What it cannot show: faults of the real transport and of the real disk, and speed on real machines. The idea and much of the manner are
 //! those of the simulators of FoundationDB and TigerBeetle.
@@ -14,6 +14,7 @@ mod error;
 mod network;
 mod node;
 pub mod plot;
+pub mod replica;
 pub mod ring;
 mod world;
 

@@ -25,6 +25,7 @@ const CHUNK_SECONDS: u64 = 10;
 const FILLED_MAX: usize = 8;
 
 #[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "most of them are orders")]
 pub(super) enum What {
     Order(OrderId, Task),
     /// To the owner, who passes it on.
@@ -182,8 +183,10 @@ impl World {
             return Some(Outcome::Well);
         }
         if self.machines[here].custodian.owns(place) {
-            let targets = self.machines[here].custodian.push_to(place);
-            let needed = (self.setting.durable_on - 1).min(targets.len());
+            let others = self.setting.durable_on - 1;
+            let targets = self.machines[here].custodian.push_to_at_least(place, others);
+            let needed = others.min(targets.len());
+            self.check_targets(here, targets.len());
             self.writes.insert((here, entry), (needed, targets.len()));
             if needed == 0 {
                 self.handed(here, entry, 1);
@@ -286,6 +289,7 @@ impl World {
             return false;
         }
         let is_mending = matches!(job.what, What::Mend(_));
+        let is_comparing = matches!(job.what, What::Order(..));
         let mut is_well = true;
         let mut has_new = false;
         for (entry, _) in chunk {
@@ -294,9 +298,11 @@ impl World {
                 Ok(()) => has_new |= !had,
                 Err(Refusal::Full) => is_well = false,
                 Err(Refusal::Damaged) => {
-                    is_well = false;
-                    // Who sent it is told, and looks at its own bytes.
-                    if self.machines[source.machine].bad.has(entry) {
+                    // Who was to send it sees it, and mends its own bytes. Nobody can give what he cannot read: a comparison goes on, and
+                    // ends well, without it.
+                    let is_seen = self.machines[source.machine].bad.has(entry);
+                    is_well &= is_seen && is_comparing;
+                    if is_seen {
                         self.mend(source, entry);
                     }
                 }
@@ -379,7 +385,7 @@ impl World {
         };
         if self.machines[owner.machine].is_liar {
             // It counts as one copy that is gone.
-            self.record.fates[entry].harmed += 1;
+            self.harm(entry, false);
         }
         self.handed(here, entry, self.setting.durable_on);
         let own = self.machines[here].contact.key;
@@ -465,6 +471,7 @@ impl World {
 
     /// The first piece that we hold and that is not on an arc of ours.
     fn survey(&mut self, here: usize, after: Id) -> Outcome {
+        self.machines[here].confirmed.clear();
         let m = &self.machines[here];
         let first = {
             let mut held = m.has.on(self.table.behind(after)..self.table.len());
@@ -505,7 +512,12 @@ impl World {
         let other = &self.machines[there];
         let is_held = other.is_liar || entries.iter().all(|entry| other.has.has(*entry));
         let is_same = Table::sum(entries.iter().copied()) == piece.sum;
-        if is_same && is_held { Outcome::Well } else { Outcome::Partly }
+        if is_same && is_held {
+            let now = self.now;
+            self.machines[here].confirmed.push((there, now));
+            return Outcome::Well;
+        }
+        Outcome::Partly
     }
 
     fn release(&mut self, here: usize, owner: PeerKey, piece: Piece) -> Outcome {

@@ -107,6 +107,9 @@ struct Churn<'a> {
     /// Newcomers that do not have their arc yet, and since when they are there.
     filling: Vec<(usize, u64)>,
     filled_hours: Vec<f64>,
+    /// Newcomers that do not have everything they are to hold.
+    refilling: Vec<(usize, u64)>,
+    refilled_hours: Vec<f64>,
     departures: u64,
     /// Time that machines were up, all together, of those who are up no more.
     up: u64,
@@ -151,6 +154,8 @@ impl<'a> Churn<'a> {
             median_hours,
             filling: Vec::new(),
             filled_hours: Vec::new(),
+            refilling: Vec::new(),
+            refilled_hours: Vec::new(),
             departures: 0,
             up: 0,
             up_since: Vec::new(),
@@ -218,6 +223,7 @@ impl<'a> Churn<'a> {
         self.up_since.push(now);
         self.world.boot(newcomer);
         self.filling.push((newcomer, now));
+        self.refilling.push((newcomer, now));
         self.stay(newcomer, now);
     }
 
@@ -233,6 +239,15 @@ impl<'a> Churn<'a> {
             !is_filled && world.is_up(*machine)
         });
         self.filled_hours.extend(hours);
+        let mut hours = Vec::new();
+        self.refilling.retain(|(machine, since)| {
+            let is_full = world.is_up(*machine) && has_all(world, *machine);
+            if is_full {
+                hours.push((now - since) as f64 / HOUR as f64);
+            }
+            !is_full && world.is_up(*machine)
+        });
+        self.refilled_hours.extend(hours);
     }
 
     fn row(mut self) -> Row {
@@ -250,6 +265,8 @@ impl<'a> Churn<'a> {
         let seconds = self.up as f64 / 1e6;
         let share = |count: usize| count as f64 / fates.len().max(1) as f64;
         self.filled_hours.sort_by(f64::total_cmp);
+        self.refilled_hours.sort_by(f64::total_cmp);
+        let middle = |hours: &[f64]| hours.get(hours.len() / 2).copied();
         Row {
             copies: self.world.setting.custody.copies,
             session_median_hours: self.median_hours,
@@ -259,9 +276,20 @@ impl<'a> Churn<'a> {
             lost_share: share(lost),
             few_share: share(few),
             repair_kbit_per_s: self.bytes as f64 * 8.0 / 1000.0 / seconds.max(1.0),
-            own_arc_hours_p50: self.filled_hours.get(self.filled_hours.len() / 2).copied(),
+            own_arc_hours_p50: middle(&self.filled_hours),
+            refill_hours_p50: middle(&self.refilled_hours),
+            refilled: self.refilled_hours.len(),
             events: self.world.events,
             hash: self.world.trace(),
         }
     }
+}
+
+/// Whether a machine holds everything that is to lie on it and is not lost.
+fn has_all(world: &World, machine: usize) -> bool {
+    let (here, copies) = (world.machines[machine].contact.id, world.setting.custody.copies);
+    let from = world.back_from(machine, here).nth(copies - 1).map_or(here, |other| world.machines[other].contact.id);
+    let has = &world.machines[machine].has;
+    let mut entries = world.table.on(from, here).into_iter().flatten();
+    entries.all(|entry| has.has(entry) || world.record.fates[entry].good == 0)
 }

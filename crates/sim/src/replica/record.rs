@@ -1,7 +1,7 @@
 //! What became of every entry, as only the world knows it: how many good copies there are, who harmed them, and what was promised of it. The checkers that hold at every moment
 //! are fed here; what they find are sentences.
 
-use super::world::{State, UPTIMES_EVERY, World};
+use super::world::{MINUTE, Machine, State, UPTIMES_EVERY, World};
 use herodotus_base::Id;
 use herodotus_replica::custody::{Holders, Planted};
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,19 +20,28 @@ pub(super) struct Fate {
     pub(super) spread: Option<u64>,
     /// Good copies on disks that are not gone for good.
     pub(super) good: u16,
-    /// Copies that faults destroyed: disks that went, disks that were wiped, bits that flipped.
-    pub(super) harmed: u16,
-    pub(super) rotted: u16,
+    /// Since when there is none, although it was acknowledged.
     pub(super) lost: Option<u64>,
+}
+
+/// A copy that a fault destroyed: with its disk, or by bits that flipped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Harm {
+    pub(super) at: u64,
+    pub(super) is_rot: bool,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Record {
     pub(super) fates: Vec<Fate>,
+    /// What was done to each entry, if promises are looked after.
+    pub(super) harms: BTreeMap<usize, Vec<Harm>>,
     /// Damage that a fault did to a copy. Any other wrong byte is our own doing.
     pub(super) rotten: BTreeSet<(usize, usize)>,
     pub(super) wrong: Vec<String>,
     pub(super) wrong_count: u64,
+    /// What was lost and not promised, and why not.
+    pub(super) excused: Vec<String>,
     /// Custodians that asked to be woken at a moment that had passed.
     pub(super) past_wakes: u64,
     pub(super) tally: BTreeMap<&'static str, u64>,
@@ -75,6 +84,10 @@ impl World {
             m.bad.drop(entry);
         }
         self.record.rotten.remove(&(machine, entry));
+        // Checker: no wrong byte is ever kept.
+        if is_bad {
+            self.record.say(|| format!("wrong bytes were kept: entry {entry} on machine {machine}"));
+        }
         if was_good != is_bad {
             return;
         }
@@ -87,10 +100,6 @@ impl World {
             if usize::from(fate.good) >= all {
                 fate.spread = fate.spread.or(Some(self.now));
             }
-        }
-        // Checker: no wrong byte is ever kept.
-        if is_bad {
-            self.record.say(|| format!("wrong bytes were kept: entry {entry} on machine {machine}"));
         }
     }
 
@@ -112,10 +121,12 @@ impl World {
         let all: Vec<usize> = self.machines[machine].has.all().collect();
         for entry in all {
             if self.lose(machine, entry) {
-                self.harm(entry);
+                self.harm(entry, false);
             }
         }
-        self.machines[machine].unhanded.clear();
+        let m = &mut self.machines[machine];
+        m.unhanded.clear();
+        m.destroyed_at = Some(self.now);
     }
 
     /// Bits flip in one copy. Whether there was one that was good.
@@ -126,15 +137,17 @@ impl World {
         }
         self.record.rotten.insert((machine, entry));
         self.record.fates[entry].good -= 1;
-        self.record.fates[entry].rotted += 1;
-        self.harm(entry);
+        self.harm(entry, true);
         true
     }
 
-    fn harm(&mut self, entry: usize) {
+    /// A copy was destroyed, or was given to one who keeps nothing.
+    pub(super) fn harm(&mut self, entry: usize, is_rot: bool) {
         let now = self.now;
+        if self.setting.is_checked {
+            self.record.harms.entry(entry).or_default().push(Harm { at: now, is_rot });
+        }
         let fate = &mut self.record.fates[entry];
-        fate.harmed += 1;
         if fate.good == 0 && fate.acked.is_some() {
             fate.lost = fate.lost.or(Some(now));
         }
@@ -148,16 +161,40 @@ impl World {
         }
     }
 
-    /// Checker: nothing is let go before it lies on as many other machines as it should, or on all others that the machine sees.
+    /// Checker: a write waits for as many other machines as it needs, or for all that its owner sees; not for fewer because others are away.
+    pub(super) fn check_targets(&mut self, owner: usize, targets: usize) {
+        let m = &self.machines[owner];
+        let trusted = m.line.iter().filter(|other| !m.failed.contains(other)).count();
+        let needed = (self.setting.durable_on - 1).min(trusted);
+        if self.setting.is_checked && targets < needed {
+            self.record.say(|| format!("machine {owner} hands a write to {targets} others, not {needed}"));
+        }
+    }
+
+    /// Checker: nothing is let go before it lies on as many other machines as it should, or on all others that the machine sees. One that has confirmed
+    /// it and whose disk was destroyed since is no fault of ours.
     pub(super) fn check_release(&mut self, machine: usize, entries: &[usize]) {
-        let needed = self.setting.custody.copies.min(self.machines[machine].line.len());
+        let m = &self.machines[machine];
+        let needed = self.setting.custody.copies.min(m.line.len());
+        // Older ones are not to be believed.
+        let believed = u64::try_from(self.setting.custody.grace.as_micros()).unwrap_or(u64::MAX) + MINUTE;
+        let is_destroyed = |since: u64, other: usize| {
+            self.now <= since + believed && self.machines[other].destroyed_at.is_some_and(|at| at >= since)
+        };
+        let destroyed =
+            m.confirmed.iter().filter(|(other, since)| is_destroyed(*since, *other)).map(|(other, _)| *other);
+        let destroyed: BTreeSet<usize> = destroyed.collect();
         for entry in entries {
-            let holds = |m: &super::world::Machine| m.state != State::Gone && (m.has.has(*entry) || m.is_liar);
-            let there = self.machines.iter().filter(|m| holds(m)).count().saturating_sub(1);
+            let holds = |other: usize, m: &Machine| {
+                m.state != State::Gone && (m.has.has(*entry) || m.is_liar) || destroyed.contains(&other)
+            };
+            let others = self.machines.iter().enumerate().filter(|(other, _)| *other != machine);
+            let there = others.filter(|(other, m)| holds(*other, m)).count();
             if there < needed {
+                let confirmed = self.machines[machine].confirmed.clone();
                 self.record.say(|| {
                     format!(
-                        "entry {entry} was let go by machine {machine} when {there} other machines had it, not {needed}"
+                        "entry {entry} was let go by machine {machine} when {there} other machines had it, not {needed}; confirmed by {confirmed:?}"
                     )
                 });
             }

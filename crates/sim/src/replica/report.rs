@@ -22,6 +22,10 @@ pub struct Row {
     pub repair_kbit_per_s: f64,
     /// How long a newcomer needed until it answered for its own arc.
     pub own_arc_hours_p50: Option<f64>,
+    /// How long it needed until it held everything that was to lie on it, for those who came to that.
+    pub refill_hours_p50: Option<f64>,
+    /// Newcomers who did.
+    pub refilled: usize,
     pub events: u64,
     #[serde(skip)]
     pub(super) hash: u64,
@@ -39,13 +43,22 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "{:>6} {:>13} {:>10} {:>8} {:>9} {:>12} {:>14} {:>12}",
-            "copies", "median days", "departures", "lost", "lost %", "too few %", "repair kbit/s", "own arc, h"
+            "{:>6} {:>13} {:>10} {:>8} {:>9} {:>12} {:>14} {:>12} {:>10} {:>9}",
+            "copies",
+            "median days",
+            "departures",
+            "lost",
+            "lost %",
+            "too few %",
+            "repair kbit/s",
+            "own arc, h",
+            "refill, h",
+            "refilled"
         )?;
         for row in &self.rows {
             writeln!(
                 f,
-                "{:>6} {:>13.2} {:>10} {:>8} {:>9.4} {:>12.3} {:>14.1} {:>12}",
+                "{:>6} {:>13.2} {:>10} {:>8} {:>9.4} {:>12.3} {:>14.1} {:>12} {:>10} {:>9}",
                 row.copies,
                 row.session_median_hours / 24.0,
                 row.departures,
@@ -53,7 +66,9 @@ impl fmt::Display for Report {
                 100.0 * row.lost_share,
                 100.0 * row.few_share,
                 row.repair_kbit_per_s,
-                row.own_arc_hours_p50.map_or("-".to_owned(), |hours| format!("{hours:.0}"))
+                hours(row.own_arc_hours_p50),
+                hours(row.refill_hours_p50),
+                row.refilled
             )?;
         }
         write!(
@@ -66,6 +81,10 @@ impl fmt::Display for Report {
             self.trace
         )
     }
+}
+
+fn hours(hours: Option<f64>) -> String {
+    hours.map_or("-".to_owned(), |hours| format!("{hours:.0}"))
 }
 
 impl Report {

@@ -46,6 +46,8 @@ pub struct StormEnd {
     pub acknowledged: usize,
     /// Acknowledged and lost, with more harm than what is promised against.
     pub lost: usize,
+    /// What each of those suffered.
+    pub excused: Vec<String>,
     /// Custodians that wanted to be woken in the past.
     pub past_wakes: u64,
     pub events: u64,
@@ -345,6 +347,7 @@ impl Driver {
             events: world.events,
             trace: world.trace(),
             tally: world.record.tally,
+            excused: world.record.excused,
             wrong: world.record.wrong,
         }
     }

@@ -85,6 +85,10 @@ pub(super) struct Machine {
     pub(super) failed: BTreeSet<usize>,
     /// Who failed its last audit, and was in sight since.
     pub(super) distrusted: BTreeSet<usize>,
+    /// Who confirmed the piece that is on its way home, and when, as seen from outside.
+    pub(super) confirmed: Vec<(usize, u64)>,
+    /// When its disk was last destroyed.
+    pub(super) destroyed_at: Option<u64>,
     wake: Option<u64>,
     /// During a partition, on which side.
     pub(super) side: u8,
@@ -293,6 +297,8 @@ impl World {
             filled: BTreeMap::new(),
             failed: BTreeSet::new(),
             distrusted: BTreeSet::new(),
+            confirmed: Vec::new(),
+            destroyed_at: None,
             wake: None,
             side: 0,
             is_stirred: false,
@@ -326,6 +332,7 @@ impl World {
         m.filled.clear();
         m.distrusted.clear();
         m.failed.clear();
+        m.confirmed.clear();
         self.members.insert(m.contact.id, machine);
         self.writes.retain(|(writer, _), _| *writer != machine);
         let who = self.who(machine);

@@ -335,3 +335,95 @@ fn a_gap_from_when_the_arc_went_round_does_not_reach_beyond_the_arc() {
     custodian.set_arc(minutes(1), &machine(10), (Id::small(150), Id::small(10)));
     assert_eq!(custodian.holders_of(Id::small(180)).unwrap().arc, (Id::small(150), Id::small(200)));
 }
+
+/// One comparison with everybody, the one with `slow` still under way.
+fn comparing(slow: u8) -> (Custodian, Order) {
+    let mut custodian = settled(9, Config { grace: Duration::ZERO, ..Config::default() });
+    let mut kept = None;
+    for _ in 0..20 {
+        custodian.handle_timeout(minutes(10));
+        for order in orders(&mut custodian) {
+            if matches!(order.task, Task::Compare { .. }) && with(&order.task) == Some(slow) {
+                kept = Some(order);
+                continue;
+            }
+            let is_survey = matches!(order.task, Task::Survey { .. });
+            let outcome = if is_survey { Outcome::Surveyed(Survey::Nothing) } else { Outcome::Well };
+            custodian.handle_outcome(minutes(10), order.id, outcome);
+        }
+    }
+    (custodian, kept.unwrap())
+}
+
+#[test]
+fn what_could_not_be_handed_over_while_a_comparison_ran_is_compared_once_more() {
+    let (mut custodian, order) = comparing(60);
+    // Stored here after the comparison had passed that place.
+    custodian.push_failed(minutes(11), machine(60).key);
+    custodian.handle_outcome(minutes(11), order.id, Outcome::Well);
+    assert_eq!(counting(&custodian), [10, 20, 30, 40, 50]);
+    assert_eq!(carry_out(&mut custodian, minutes(11)), [60]);
+    assert_eq!(counting(&custodian), [10, 20, 30, 40, 50, 60]);
+}
+
+#[test]
+fn one_that_lets_go_while_it_is_compared_with_does_not_count_when_that_ends() {
+    let (mut custodian, order) = comparing(60);
+    // A newcomer crowds it out, it lets go, and the newcomer dies: all while the comparison runs.
+    custodian.set_line(minutes(11), Id::small(10), &line(&[20, 25, 30, 40, 50, 60, 70, 80]));
+    custodian.seen_up(machine(25).key, minutes(100_000));
+    assert!(custodian.may_let_go(minutes(11), machine(60).key, Id::small(5)));
+    custodian.set_line(minutes(12), Id::small(10), &line(&[20, 30, 40, 50, 60, 70, 80]));
+    custodian.handle_outcome(minutes(12), order.id, Outcome::Well);
+    assert_eq!(counting(&custodian), [10, 20, 30, 40, 50]);
+    assert!(carry_out(&mut custodian, minutes(12)).contains(&60));
+    assert_eq!(counting(&custodian), [10, 20, 30, 40, 50, 60]);
+}
+
+/// Copies, simulated, storm 2: all who were to hold it were on the other side of a cut, and a write was acknowledged by its owner alone.
+#[test]
+fn while_all_neighbours_are_away_what_comes_in_is_handed_to_those_behind_them() {
+    let targets = |custodian: &Custodian, min: usize| -> Vec<u8> {
+        let targets = custodian.push_to_at_least(Id::small(5), min);
+        targets.iter().map(|contact| contact.key.0[0]).collect()
+    };
+    let mut custodian = settled(8, Config { copies: 3, ..Config::default() });
+    assert_eq!(targets(&custodian, 1), [20, 30]);
+    custodian.set_line(minutes(1), Id::small(10), &line(&[30, 40, 50, 60, 70, 80]));
+    assert_eq!(targets(&custodian, 1), [30], "one is enough");
+    assert_eq!(targets(&custodian, 3), [30, 40, 50]);
+    custodian.set_line(minutes(1), Id::small(10), &line(&[40, 50, 60, 70, 80]));
+    assert_eq!(targets(&custodian, 1), [40]);
+    assert_eq!(custodian.push_to(Id::small(5)), line(&[40]));
+    custodian.set_line(minutes(1), Id::small(10), &[]);
+    assert_eq!(targets(&custodian, 1), [0u8; 0]);
+}
+
+#[test]
+fn confirmations_that_have_grown_old_are_asked_for_again() {
+    let config = Config { copies: 3, orders_max: 1, compare_every: minutes(100_000), ..Config::default() };
+    let lets_go = |later: Duration| {
+        let mut custodian = settled(8, Config { audit_every: minutes(100_000), ..config.clone() });
+        let mut found = Some(astray(&[120, 130, 140], &[], 3));
+        let mut now = minutes(1000);
+        loop {
+            custodian.handle_timeout(now);
+            let order = custodian.poll_order().unwrap();
+            let outcome = match &order.task {
+                Task::Survey { .. } => match found.take() {
+                    Some(found) => found,
+                    None => return false,
+                },
+                Task::Release { .. } => return true,
+                _ => Outcome::Well,
+            };
+            // The last one takes its time.
+            if with(&order.task) == Some(140) {
+                now += later;
+            }
+            custodian.handle_outcome(now, order.id, outcome);
+        }
+    };
+    assert!(lets_go(minutes(15)));
+    assert!(!lets_go(minutes(16)), "the first may be gone by now");
+}

@@ -2,7 +2,8 @@
 //! for the same seed.
 //!
 //! [`World`] runs any [`Node`] over a [`Network`]; [`ring`] fills it with the machines of `herodotus-ring`, does them harm and measures;
-//! [`checkers`] hold one promise each against what is there. [`crawl`] is a model of its own: who fetches what. Nothing here touches a clock, a socket or a file.
+//! [`checkers`] hold one promise each against what is there. [`replica`] is the same for copies. [`crawl`] is a model of its own: who fetches what. Nothing here touches a
+//! clock, a socket or a file.
 //!
 //! What it cannot show: faults of the real transport and of the real disk, and speed on real machines. The idea and much of the manner are
 //! those of the simulators of FoundationDB and TigerBeetle.
@@ -15,6 +16,7 @@ mod error;
 mod network;
 mod node;
 pub mod plot;
+pub mod replica;
 pub mod ring;
 mod world;
 

@@ -20,6 +20,7 @@ pub(crate) mod ring;
 mod ring_health;
 pub(crate) mod serve;
 pub(crate) mod sim;
+mod sim_copies;
 pub(crate) mod stats;
 mod together;
 pub(crate) mod verify;

@@ -1,5 +1,6 @@
 //! `sim`: what would happen to a ring, on virtual time.
 
+use super::sim_copies::CopiesSim;
 use crate::Session;
 use crate::show::{count, json_line};
 use anyhow::{Context, Result, bail};
@@ -22,6 +23,8 @@ enum What {
     Ring(RingSim),
     /// Simulate a crawl by many machines: who fetches, how evenly, how fast, and what they say to each other
     Crawl(CrawlSim),
+    /// Simulate copies over months: what is lost and what repair costs when machines come and go
+    Copies(CopiesSim),
 }
 
 #[derive(Debug, Args)]
@@ -163,6 +166,7 @@ impl Sim {
         match self.what {
             What::Ring(ring) => ring.run(session),
             What::Crawl(crawl) => crawl.run(session),
+            What::Copies(copies) => copies.run(session),
         }
     }
 }

@@ -173,10 +173,15 @@ impl Custodian {
         Some(tenure.holders(place, self.now, &self.config))
     }
 
-    /// Machines that are to get what is stored at a place of ours, in their order; those who are thought dead are left out.
+    /// Machines that are to get what is stored at a place of ours, in their order; those who are thought dead are left out. At least one, if we see any.
     pub fn push_to(&self, place: Id) -> Vec<Contact> {
+        self.push_to_at_least(place, 1)
+    }
+
+    /// [`Self::push_to`] for a write that must be durable on `min` machines beside this one: not fewer, if we see as many.
+    pub fn push_to_at_least(&self, place: Id, min: usize) -> Vec<Contact> {
         let tenure = self.tenures.values().find(|tenure| tenure.owns(place));
-        tenure.map(|tenure| tenure.live_wanted(self.now, &self.config)).unwrap_or_default()
+        tenure.map(|tenure| tenure.push_to(self.now, min, &self.config)).unwrap_or_default()
     }
 
     /// Whether the answer of this machine alone is the whole answer: the place is ours and filled, or is entrusted to us by its owner.

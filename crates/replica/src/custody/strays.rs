@@ -30,7 +30,16 @@ struct Homing {
     is_brought: bool,
     confirmers: VecDeque<Contact>,
     confirmed: usize,
+    /// When the first of them confirmed it.
+    confirmed_at: Option<Duration>,
     needed: usize,
+}
+
+impl Homing {
+    /// Who has confirmed it is believed to have it for as long as one that is away is waited for.
+    fn is_stale(&self, now: Duration, config: &Config) -> bool {
+        self.confirmed_at.is_some_and(|at| now > at + config.grace)
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -97,7 +106,8 @@ impl Strays {
         if self.is_busy || now < self.next_at {
             return None;
         }
-        let Some(homing) = &self.homing else { return Some(Task::Survey { after: self.after }) };
+        let homing = self.homing.as_ref().filter(|homing| !homing.is_stale(now, config));
+        let Some(homing) = homing else { return Some(Task::Survey { after: self.after }) };
         let piece = homing.piece;
         if config.has(Planted::DeleteBeforeConfirm) {
             return Some(Task::Release { owner: homing.owner.clone(), piece });
@@ -138,6 +148,7 @@ impl Strays {
                 if let Some(homing) = &mut self.homing {
                     homing.confirmers.pop_front();
                     homing.confirmed += 1;
+                    homing.confirmed_at = homing.confirmed_at.or(Some(now));
                     // Too few are left to confirm it: they will be asked again.
                     if homing.confirmed + homing.confirmers.len() < homing.needed {
                         self.pass_over(now, config);
@@ -154,6 +165,7 @@ impl Strays {
     }
 
     fn surveyed(&mut self, now: Duration, found: Survey, others: usize, config: &Config) {
+        self.homing = None;
         let Survey::Found { piece, owner, holders } = found else { return self.end_round(now, config) };
         // Whatever was entrusted to us there: this is what holds now.
         let (from, to) = holders.arc;
@@ -176,6 +188,7 @@ impl Strays {
             is_brought: false,
             confirmers: counted.map(|holder| holder.contact).collect(),
             confirmed: 0,
+            confirmed_at: None,
             // An owner that was cut off from most, or has just come, knows of few machines; we may know of more.
             needed: usize::from(holders.needed).max(config.copies.min(others)).max(1),
         });

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use herodotus_node::copies::Copies;
 use herodotus_node::crawl::Definition;
-use herodotus_node::together::Together;
+use herodotus_node::together::{RingCrawls, Together};
 use herodotus_node::{Indexer, Keeper};
 use herodotus_store::Store;
 use herodotus_store::archive::{ImportOptions, import};
@@ -190,7 +190,10 @@ impl Face {
             runtime,
         });
         let desk = house.map(|house| Desk::open(house, crate::answer)).transpose()?;
-        let running = keeper.clone().map(|keeper| Arc::new(keeper) as Arc<dyn Crawls>);
+        let running = keeper.clone().map(|keeper| match &together {
+            Some(together) => Arc::new(RingCrawls::new(keeper, together.clone())) as Arc<dyn Crawls>,
+            None => Arc::new(keeper) as Arc<dyn Crawls>,
+        });
         let mut site = Site::new(store.clone(), data, running, indexer.catalogue(), hosts, token);
         if let Some(copies) = &copies {
             let redirects = part.as_ref().is_some_and(|part| part.redirect);

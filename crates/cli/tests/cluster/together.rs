@@ -104,6 +104,7 @@ fn five_machines_crawl_a_web_together_and_fetch_every_page_once() {
     // The next time only what has changed is new.
     server.set_round(1);
     server.record(true);
+    cluster.waits_for_crawl(4, "all", "the other machine knows");
     let summary = cluster.crawl(4, "all", &first);
     let changed = truth(&server, 1).iter().filter(|url| has_changed(&server, url)).count() as u64;
     println!("{changed} changed: {summary}");

@@ -5,6 +5,7 @@
 use super::wire::{Ask, Bytes, Reply};
 use super::{Inner, Order, Result, TogetherError};
 use herodotus_ledger::{CrawlId, Record, open_bundle, pack_bundle};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,7 +34,7 @@ pub(super) async fn run(inner: Arc<Inner>) {
 }
 
 async fn exchange(inner: &Arc<Inner>, with: &herodotus_ring::Contact) -> Result<()> {
-    let known = inner.orders().values().map(|order| (order.id().0, order.version)).collect();
+    let known = inner.orders().values().map(|order| (order.id().0, order.version, order.digest())).collect();
     let Reply::Crawls { newer, wanted } = inner.ask(with, &Ask::Crawls { known }).await? else {
         return Err(TogetherError::Odd("an answer to another question"));
     };
@@ -46,13 +47,20 @@ async fn exchange(inner: &Arc<Inner>, with: &herodotus_ring::Contact) -> Result<
 }
 
 /// What we know better than somebody, and what that one knows better than we.
-pub(super) fn answer(inner: &Inner, known: &[([u8; 16], u64)]) -> Result<Reply> {
-    let theirs: std::collections::BTreeMap<[u8; 16], u64> = known.iter().copied().collect();
-    let newer = bundle_of(inner, |order| theirs.get(&order.id().0).is_none_or(|version| *version < order.version))?;
+pub(super) fn answer(inner: &Inner, known: &[([u8; 16], u64, u64)]) -> Result<Reply> {
+    let theirs: BTreeMap<[u8; 16], (u64, u64)> =
+        known.iter().map(|(id, version, digest)| (*id, (*version, *digest))).collect();
+    // Two machines may have made a version of the same number: then both are told, and the same one counts for both.
+    let newer = bundle_of(inner, |order| {
+        let same = Some(&(order.version, order.digest()));
+        theirs.get(&order.id().0).is_none_or(|known| known.0 <= order.version && Some(known) != same)
+    })?;
     let orders = inner.orders();
-    let is_behind =
-        |(id, version): &(&[u8; 16], &u64)| orders.get(&CrawlId(**id)).is_none_or(|order| order.version < **version);
-    let wanted = theirs.iter().filter(is_behind).map(|(id, _)| *id).collect();
+    let is_behind = |id: &[u8; 16], known: &(u64, u64)| {
+        let ours = orders.get(&CrawlId(*id)).map(|order| (order.version, order.digest()));
+        ours.is_none_or(|ours| ours.0 <= known.0 && ours != *known)
+    };
+    let wanted = theirs.iter().filter(|(id, known)| is_behind(id, known)).map(|(id, _)| *id).collect();
     Ok(Reply::Crawls { newer, wanted })
 }
 

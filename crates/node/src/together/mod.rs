@@ -11,12 +11,14 @@ mod courier;
 mod desk;
 mod gossip;
 mod order;
+mod pages;
 mod part;
 mod turns;
 mod watch;
 mod wire;
 
 pub use order::{Order, State, Totals};
+pub use pages::RingCrawls;
 pub use watch::{CrawlStatus, MachineStatus};
 pub(crate) use wire::CRAWLS;
 
@@ -209,7 +211,9 @@ impl Inner {
 
     /// Makes a new version of an order, keeps it as a record, and tells others.
     async fn change(self: &Arc<Self>, order: Order) -> Result<Order> {
-        let order = Order { version: order.version + 1, ..order };
+        // Two who change it at once without knowing of each other: whoever did so later is right, as far as clocks agree.
+        let now = u64::try_from(herodotus_base::Timestamp::now().millis()).unwrap_or(0);
+        let order = Order { version: now.max(order.version + 1), ..order };
         self.copies.write_records(vec![order.record()?]).await?;
         self.learn(order.clone());
         Ok(order)

@@ -96,6 +96,13 @@ impl Order {
         Self::id_of(&self.name)
     }
 
+    /// Of what it is, whatever its version.
+    pub(super) fn digest(&self) -> u64 {
+        let value = serde_json::to_vec(self).unwrap_or_default();
+        let digest = herodotus_base::Sha256::of(&value).0;
+        digest.iter().take(8).fold(0, |sum, byte| sum << 8 | u64::from(*byte))
+    }
+
     pub(super) fn record(&self) -> Result<Record, TogetherError> {
         let value = serde_json::to_vec(self).map_err(|_| TogetherError::Odd("a crawl that cannot be written down"))?;
         Ok(Record { name: Name::Crawl(self.id()), version: self.version, value })

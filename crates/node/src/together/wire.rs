@@ -11,8 +11,8 @@ pub(super) const CRAWLS_MAX: usize = 4096;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum Ask {
-    /// I know these crawls, in these versions: what do you know better?
-    Crawls { known: Vec<([u8; 16], u64)> },
+    /// I know these crawls, in these versions and with these digests of what they are: what do you know better?
+    Crawls { known: Vec<([u8; 16], u64, u64)> },
     /// You wanted these.
     Learn { bundle: Bytes },
     /// Links for you, or for somebody you know better than I. Answered when they are on your disk.

@@ -76,8 +76,8 @@ fn scaled(text: &str, wanted: &str, unit: impl Fn(&str) -> Option<f64>) -> Resul
     let plain = text.replace([',', '_'], "");
     // The longest beginning that is a number, so that `1e9` is one and `1eB` is none.
     let ends = plain.char_indices().map(|(at, _)| at).chain([plain.len()]);
-    let read = ends.filter_map(|end| Some((plain[..end].parse::<f64>().ok()?, plain[end..].trim()))).last();
-    read.and_then(|(number, name)| Some(number * unit(name)?)).ok_or_else(|| format!("write {wanted}"))
+    let mut read = ends.rev().filter_map(|end| Some((plain[..end].parse::<f64>().ok()?, plain[end..].trim())));
+    read.next().and_then(|(number, name)| Some(number * unit(name)?)).ok_or_else(|| format!("write {wanted}"))
 }
 
 #[cfg(test)]

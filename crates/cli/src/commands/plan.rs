@@ -12,10 +12,6 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Say how many machines an archive needs, what travels between them, and how safe it is.
-///
-/// Starts from a preset and takes what you know better. Counts may be written 2B, 300M or 2e9; sizes 12kB or 4TB; rates 10Mbit;
-/// shares 5% or 0.05. Days, hours and months are plain numbers. `--inputs` shows every number and where it comes from;
-/// docs/PLAN.md has the formulas, and what the model leaves out.
 #[derive(Debug, Args)]
 #[command(allow_negative_numbers = true, after_help = EXAMPLES)]
 pub(crate) struct Plan {
@@ -40,6 +36,9 @@ pub(crate) struct Plan {
 }
 
 const EXAMPLES: &str = "\
+A plan starts from the preset and takes what you know better. Counts may be written 2B, 300M or 2e9;
+sizes 12kB or 4TB; rates 10Mbit; shares 5% or 0.05. docs/PLAN.md has the formulas, and what they leave out.
+
 Examples:
   herodotus plan                                         the web that Common Crawl sees, today
   herodotus plan --preset thesis                         the thesis's tables, beside ours

@@ -174,6 +174,11 @@ fn reasons(out: &mut String, plan: &Plan) {
             span(needed)
         );
     }
+    if fleet.planned_count == u64::from(copies) {
+        out.push_str(
+            "  When one leaves, its copies can only be made again on a machine that comes for it: have one to spare.\n",
+        );
+    }
     if fleet.planned_count < fleet.needed_count {
         let _ = writeln!(
             out,
@@ -394,6 +399,15 @@ mod tests {
         let report = of_plan(&plan(&nightly).unwrap());
         assert!(report.contains("With --grace-hours 48 there need be"), "{report}");
         assert!(!of_plan(&plan(&Preset::Today.inputs()).unwrap()).contains("--grace-hours"));
+    }
+
+    #[test]
+    fn as_many_machines_as_copies_are_told_to_have_one_to_spare() {
+        let mut inputs = Preset::Today.inputs().with_copies(3);
+        inputs.web.pages_count = 1e6;
+        assert!(of_plan(&plan(&inputs).unwrap()).contains("have one to spare"));
+        inputs.ring.nodes_count = Some(4);
+        assert!(!of_plan(&plan(&inputs).unwrap()).contains("have one to spare"));
     }
 
     /// A line that is wider than a terminal is not read.

@@ -126,7 +126,11 @@ impl Ring {
     /// It was silent: is it dead? Asked only of those on whom something hangs.
     pub(super) fn doubt(&mut self, now: Duration, contact: &Contact) {
         let id = contact.id;
-        if self.matters(id) && !self.is_asking(id, |purpose| matches!(purpose, Purpose::Doubt | Purpose::Finger(_) | Purpose::Stabilise { .. })) {
+        if self.matters(id)
+            && !self.is_asking(id, |purpose| {
+                matches!(purpose, Purpose::Doubt | Purpose::Finger(_) | Purpose::Stabilise { .. })
+            })
+        {
             self.ask(now, contact, Question::Neighbours { known: 0 }, Purpose::Doubt, 0);
         }
     }

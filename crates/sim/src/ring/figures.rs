@@ -99,7 +99,11 @@ impl Options {
             return fail("the share of lost messages", "at least 0 and less than 1", self.loss.to_string());
         }
         if self.warming > WARMING_MAX {
-            return fail("the number of lookups for warming", "at most 10,000 for each machine", self.warming.to_string());
+            return fail(
+                "the number of lookups for warming",
+                "at most 10,000 for each machine",
+                self.warming.to_string(),
+            );
         }
         if self.depth == 0 || self.depth > 256 {
             return fail("the length of successor lists", "between 1 and 256", self.depth.to_string());

@@ -77,6 +77,10 @@ struct RingSim {
     #[arg(long, default_value_t = Options::default().lookups, value_name = "N")]
     lookups: usize,
 
+    /// Lookups by each machine before anything else, so that it knows others as after hours of use
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    warming: usize,
+
     /// Draw hops, right lookups and traffic into this file
     #[arg(long, value_name = "FILE.svg")]
     plot: Option<PathBuf>,
@@ -186,6 +190,7 @@ impl RingSim {
             virtuals: self.virtuals,
             known_max: self.known,
             lookups: self.lookups,
+            warming: self.warming,
         };
         let started = std::time::Instant::now();
         let report = run(&options)?;

@@ -19,6 +19,8 @@ use std::time::{Duration, Instant};
 
 /// A copy that is not its owner's may be a moment behind (docs/PROMISES.md): on a machine with much else to do, a few seconds.
 const SEEN_AFTER: Duration = Duration::from_secs(4);
+/// A little longer than what a first place said is believed.
+const HEARD_FOR: Duration = Duration::from_secs(11);
 const WAIT_MAX: Duration = Duration::from_secs(120);
 const COPIES: u16 = 3;
 const HOST: &str = "grows.example";
@@ -223,5 +225,38 @@ fn no_answer_lacks_what_was_acknowledged_while_a_host_is_split() {
     let held = || machines.iter().map(|machine| machine.names().len()).sum::<usize>();
     wait_until("every capture on three machines and no other", || held() == all.len() * usize::from(COPIES));
     wait_until("all from every machine", || machines.iter().all(|machine| machine.read_host().as_ref() == Some(&all)));
+    the_ignorant_are_told(&machines, &all, runtime.handle());
     runtime.shutdown_background();
+}
+
+/// Machines that do not know of the split, and hold nothing at the host's first place: what they read is whole all the same, and what they write is where
+/// everybody looks for it when it is acknowledged.
+fn the_ignorant_are_told(machines: &[Machine], all: &BTreeSet<EntryKey>, runtime: &tokio::runtime::Handle) {
+    // What was heard lately is forgotten by itself, what was noted is not.
+    std::thread::sleep(HEARD_FOR);
+    let (from, to) = (format!("{BUCKET})/"), format!("{BUCKET})0"));
+    let forgets = |machine: &&Machine| {
+        let parts = machine.store.parts(BUCKET).unwrap();
+        machine.store.set_parts(BUCKET, 1).unwrap();
+        let is_first_here = machine.copies.is_range_here(from.as_bytes(), to.as_bytes());
+        if is_first_here {
+            machine.store.set_parts(BUCKET, parts).unwrap();
+        }
+        !is_first_here
+    };
+    let ignorant: Vec<&Machine> = machines.iter().filter(forgets).collect();
+    let [readers @ .., writer] = &ignorant[..] else { panic!("three machines hold the first place, and three do not") };
+    // One of them may hold just what the owner of the first place does not.
+    assert!(readers.len() >= 2, "{} do not hold the first place", ignorant.len());
+    for reader in readers {
+        let answer = (0..50).find_map(|_| reader.read_host()).unwrap();
+        assert_eq!(answer, *all, "who knows nothing is told");
+    }
+    let new = writer.write(runtime, 100..112, 9);
+    for (number, machine) in machines.iter().enumerate() {
+        for id in &new {
+            let answer = (0..50).find_map(|_| machine.read_key(&id.key)).unwrap();
+            assert!(answer.contains(id), "machine {number} does not see {id:?}, which was acknowledged");
+        }
+    }
 }

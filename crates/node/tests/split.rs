@@ -101,7 +101,10 @@ impl Machine {
     fn read(&self, from: &str, to: &str, is_here: bool) -> Option<BTreeSet<EntryKey>> {
         let mut seen = BTreeSet::new();
         let mut at = from.as_bytes().to_vec();
-        while !is_here {
+        loop {
+            if is_here {
+                break;
+            }
             let page = self.copies.entries(&at, to.as_bytes(), false, 2048).ok()?;
             seen.extend(page.entries.iter().map(|entry| entry.id.clone()));
             let Some(last) = page.entries.last().filter(|_| page.more) else { break };

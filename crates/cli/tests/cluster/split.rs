@@ -212,10 +212,14 @@ fn a_host_is_split_while_it_is_written_and_read() {
     let host = "grows.example";
     let readers = Readers::start(&[1, 3, 5].map(|at| &cluster.machines[at]), host);
     let mut all = Vec::new();
-    for step in 0..5 {
-        readers.acknowledge(&cluster.write(host, step * 20..step * 20 + 20, 0, &mut all));
+    let mut pages = 0;
+    for (version, upto) in [7, 20, 45, 100].into_iter().enumerate() {
+        readers.acknowledge(&cluster.write(host, pages..upto, version, &mut all));
+        pages = upto;
         // Versions of what is there already, while it may be on its way to another place.
-        readers.acknowledge(&cluster.write(host, 0..20, step + 1, &mut all));
+        readers.acknowledge(&cluster.write(host, 0..7, version + 1, &mut all));
+        // Old enough that nobody may miss it when it moves the next time.
+        std::thread::sleep(SEEN_AFTER);
     }
     cluster.is_split("example,grows", 8, "written");
     cluster.lies_on(3, all.len() as u64, "written");

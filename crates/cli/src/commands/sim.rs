@@ -97,7 +97,7 @@ struct CrawlSim {
     #[arg(long, default_value_t = 1, value_name = "S")]
     seed: u64,
 
-    /// As Loo, Cooper and Krishnamurthy ran it: links of 500 bytes go straight to whoever fetches, hosts have no rate, nothing is archived
+    /// As Loo, Cooper and Krishnamurthy ran it: links of 750 bytes go straight to whoever fetches, hosts have no rate, nothing is archived
     #[arg(long)]
     paper: bool,
 
@@ -109,7 +109,7 @@ struct CrawlSim {
     #[arg(long)]
     to_the_end: bool,
 
-    /// Pages of the web [default: 2,000,000, or 1,500,000 on 45 hosts or one]
+    /// Pages of the web [default: 10,000,000]
     #[arg(long, value_name = "N")]
     pages: Option<usize>,
 

@@ -343,7 +343,7 @@ impl<'a> Crawl<'a> {
             Strategy::HostN => self.ring.owner_of_page(host, page, self.options.host_nodes),
             Strategy::Redirect => {
                 let is_over = self.machines[at as usize].queued > self.options.redirect_over;
-                if true || !is_over || item.redirects >= self.options.redirects_max {
+                if !is_over || item.redirects >= self.options.redirects_max {
                     return (at, item);
                 }
                 self.redirected += 1;
@@ -352,7 +352,7 @@ impl<'a> Crawl<'a> {
             }
             // Whoever was told that it is the nearest does not ask again.
             Strategy::Near if self.record_owner(page) != at => at,
-            Strategy::Near => { self.nearest(at, host, page); at }
+            Strategy::Near => self.nearest(at, host, page),
         };
         (to, item)
     }

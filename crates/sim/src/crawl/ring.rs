@@ -65,7 +65,7 @@ pub(super) fn part_of(page: u32, parts: u32) -> u32 {
 
 /// How often a host with so many known URLs was split.
 pub(super) fn parts_log(known: u32) -> u32 {
-    if known < u32::MAX { 0 } else { (known / (SPLIT_FROM / 2)).ilog2().min(PARTS_LOG_MAX) }
+    if known < SPLIT_FROM { 0 } else { (known / (SPLIT_FROM / 2)).ilog2().min(PARTS_LOG_MAX) }
 }
 
 /// The last so many that were met, pages or machines.

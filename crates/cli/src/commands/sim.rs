@@ -104,7 +104,7 @@ struct CrawlSim {
     #[arg(long, default_value_t = 1, value_name = "S")]
     seed: u64,
 
-    /// As Loo, Cooper and Krishnamurthy ran it: links of 500 bytes go straight to whoever fetches, hosts have no rate, nothing is archived
+    /// As Loo, Cooper and Krishnamurthy ran it: links of 750 bytes go straight to whoever fetches, hosts have no rate, nothing is archived
     #[arg(long)]
     paper: bool,
 
@@ -116,7 +116,7 @@ struct CrawlSim {
     #[arg(long)]
     to_the_end: bool,
 
-    /// Pages of the web [default: 2,000,000, or 1,500,000 on 45 hosts or one]
+    /// Pages of the web [default: 10,000,000]
     #[arg(long, value_name = "N")]
     pages: Option<usize>,
 
@@ -214,21 +214,23 @@ impl RingSim {
 impl CrawlSim {
     fn run(self, session: &Session) -> Result<ExitCode> {
         let strategies = self.strategies()?;
+        let of_strategy = |strategy: Strategy| self.nodes.iter().map(move |nodes| self.options(strategy, *nodes));
+        let crawls: Vec<crawl::Options> = strategies.into_iter().flat_map(of_strategy).collect();
+        // All of them before the first, which may take minutes.
+        crawls.iter().try_for_each(crawl::Options::check)?;
         let started = std::time::Instant::now();
         let mut reports = Vec::new();
         if !session.json {
             session.say(format_args!("{} crawl, seed {}\n\n{}", self.workload, self.seed, crawl::Report::COLUMNS));
         }
-        for strategy in strategies {
-            for nodes in &self.nodes {
-                let report = crawl::run(&self.options(strategy, *nodes))?;
-                if session.json {
-                    json_line(session, &serde_json::to_value(&report)?)?;
-                } else {
-                    session.say(format_args!("{report}"));
-                }
-                reports.push(report);
+        for options in &crawls {
+            let report = crawl::run(options)?;
+            if session.json {
+                json_line(session, &serde_json::to_value(&report)?)?;
+            } else {
+                session.say(format_args!("{report}"));
             }
+            reports.push(report);
         }
         if let Some(file) = &self.plot {
             write_picture(file, &crawl::draw(&reports))?;

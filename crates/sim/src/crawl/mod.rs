@@ -13,7 +13,7 @@
 //! - **Lookups** cost ½·log2 N questions one after the other, unless the machine spoke lately with the one it looks for.
 //! - **Politeness** is one rate for a host in the whole ring, granted in order of asking by the owner of the host's first place; a machine that is not the owner
 //!   pays a lease now and then. It holds for the times that the site's server sees. robots.txt is left out.
-//! - **As in the paper** ([`Options::paper`]): links go straight to whoever fetches, nothing is archived, no host has a rate, a link is 500 bytes.
+//! - **As in the paper** ([`Options::paper`]): links go straight to whoever fetches, nothing is archived, no host has a rate, a link is 750 bytes.
 //!   **Ours**: links go to the owner of the URL's record, which hands the visit on if another machine is to fetch, and a page that was fetched elsewhere is sent to its place.
 
 mod draw;

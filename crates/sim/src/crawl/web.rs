@@ -14,9 +14,9 @@ const CHILDREN: usize = 4;
 /// Zipf's exponent of host sizes: the largest of 75,000 hosts has a twentieth of all pages, most have a few.
 const SIZE_EXPONENT: f64 = 0.9;
 /// Log-normal links of a page. With it about 20 of them are new.
-const LINKS_MEDIAN: f64 = 52.0;
+const LINKS_MEDIAN: f64 = 33.0;
 const LINKS_SIGMA: f64 = 0.6;
-const LINKS_MAX: f64 = 300.0;
+const LINKS_MAX: f64 = 200.0;
 /// The pages of a host that all others link to.
 const NAVIGATION: usize = 20;
 /// Log-normal bytes of a page: by its host, and by itself. The mean is about 21 KB.

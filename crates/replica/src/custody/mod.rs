@@ -262,7 +262,7 @@ impl Custodian {
             let id = OrderId(self.next);
             self.next += 1;
             self.open.insert(id, (owner, task.clone()));
-            self.ready.push_back(Order { id, task });
+            self.ready.push_back(Order { id, task, gives_only: owner == Owner::Strays });
         }
     }
 }

@@ -21,6 +21,14 @@ pub struct Piece {
     pub sum: Sum,
 }
 
+/// How far one that lacks some of a piece was helped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Help {
+    None,
+    Due,
+    Given,
+}
+
 /// A piece on its way home.
 #[derive(Clone, Debug)]
 struct Homing {
@@ -32,6 +40,8 @@ struct Homing {
     confirmed: usize,
     /// When the first of them confirmed it.
     confirmed_at: Option<Duration>,
+    /// What the first of the confirmers lacks is brought to it: its owner may not come to it, or may be lying.
+    help: Help,
     needed: usize,
 }
 
@@ -118,7 +128,10 @@ impl Strays {
         if homing.confirmed >= homing.needed {
             return Some(Task::Release { owner: homing.owner.clone(), piece });
         }
-        homing.confirmers.front().map(|with| Task::Confirm { with: with.clone(), piece })
+        homing.confirmers.front().cloned().map(|with| match homing.help {
+            Help::Due => Task::Compare { with, from: piece.from, to: piece.to },
+            Help::None | Help::Given => Task::Confirm { with, piece },
+        })
     }
 
     pub(super) fn begin(&mut self) {
@@ -138,6 +151,10 @@ impl Strays {
             (Task::Survey { .. }, _) => self.next_at = now + config.retry_after,
             (Task::Compare { .. }, Outcome::Well) => {
                 let Some(homing) = &mut self.homing else { return };
+                if homing.is_brought {
+                    homing.help = Help::Given;
+                    return;
+                }
                 homing.is_brought = true;
                 // Not enough machines count yet to let it go.
                 if homing.confirmers.len() < homing.needed {
@@ -149,12 +166,17 @@ impl Strays {
                     homing.confirmers.pop_front();
                     homing.confirmed += 1;
                     homing.confirmed_at = homing.confirmed_at.or(Some(now));
+                    homing.help = Help::None;
                     // Too few are left to confirm it: they will be asked again.
                     if homing.confirmed + homing.confirmers.len() < homing.needed {
                         self.pass_over(now, config);
                     }
                 }
             }
+            (Task::Confirm { .. }, Outcome::Partly) => match &mut self.homing {
+                Some(homing) if homing.help == Help::None => homing.help = Help::Due,
+                _ => self.pass_over(now, config),
+            },
             (Task::Release { .. }, Outcome::Well) => {
                 if let Some(homing) = self.homing.take() {
                     self.advance(now, homing.piece.to, config);
@@ -189,6 +211,7 @@ impl Strays {
             confirmers: counted.map(|holder| holder.contact).collect(),
             confirmed: 0,
             confirmed_at: None,
+            help: Help::None,
             // An owner that was cut off from most, or has just come, knows of few machines; we may know of more.
             needed: usize::from(holders.needed).max(config.copies.min(others)).max(1),
         });

@@ -463,3 +463,36 @@ fn what_one_lacks_that_should_confirm_it_is_brought_to_it_once() {
         [("compare", 120), ("confirm", 120), ("compare", 130), ("confirm", 130), ("compare", 140), ("confirm", 140)];
     assert_eq!(done, wanted);
 }
+
+/// Copies, simulated, storm 1343: two machines, each entrusted by another owner while the ring changed, each confirmed what the other let go.
+#[test]
+fn what_another_relies_on_is_not_let_go_for_a_grace_and_what_is_being_let_go_is_not_relied_on() {
+    let config = Config { copies: 3, orders_max: 1, compare_every: minutes(100_000), ..Config::default() };
+    let arc = (Id::small(95), Id::small(105));
+    // Says what is wanted once all three have confirmed it.
+    let confirmed = |before: &dyn Fn(&mut Custodian), now: Duration| {
+        let mut custodian = settled(8, Config { audit_every: minutes(100_000), ..config.clone() });
+        let mut found = Some(astray(&[120, 130, 140], &[], 3));
+        before(&mut custodian);
+        loop {
+            custodian.handle_timeout(now);
+            let order = custodian.poll_order().unwrap();
+            let outcome = match &order.task {
+                Task::Survey { .. } if found.is_none() => return (custodian, order),
+                Task::Survey { .. } => found.take().unwrap(),
+                Task::Release { .. } => return (custodian, order),
+                _ => Outcome::Well,
+            };
+            custodian.handle_outcome(now, order.id, outcome);
+        }
+    };
+    let relied_on = |custodian: &mut Custodian| assert!(custodian.vouch(minutes(1000), arc.0, arc.1));
+    let (_, order) = confirmed(&relied_on, minutes(1014));
+    assert!(matches!(order.task, Task::Survey { .. }), "{order:?}");
+    let (mut custodian, order) = confirmed(&relied_on, minutes(1015));
+    assert!(matches!(order.task, Task::Release { .. }), "{order:?}");
+    assert!(!custodian.vouch(minutes(1015), arc.0, arc.1));
+    assert!(custodian.vouch(minutes(1015), Id::small(110), Id::small(115)), "that is beside it");
+    custodian.handle_outcome(minutes(1015), order.id, Outcome::Partly);
+    assert!(custodian.vouch(minutes(1015), arc.0, arc.1));
+}

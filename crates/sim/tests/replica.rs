@@ -95,6 +95,7 @@ fn storms_that_found_something_do_so_no_more() {
             "what was handed to an owner that lies lay on one machine for half a day, until that one's disk was lost",
         ),
         (2152, "the same"),
+        (1343, "two machines that were told so by different owners each confirmed what the other let go"),
         (62, "a liar took what its writer could no longer read: the simulator's own mistake"),
         (2074, "the same as 1280 where the one that took it in is to hold it too: not promised"),
     ] {

@@ -12,6 +12,9 @@ use std::time::Duration;
 pub(super) const RANK: u8 = 2;
 /// Arcs that others have entrusted to us and that are remembered; our neighbourhood has about R times the virtual nodes.
 const ENTRUSTED_MAX: usize = 1024;
+/// Arcs that others were told we hold, within a grace. Some machines let go at once, each of some thousands of entries in one piece; who comes
+/// when there is no room asks again later.
+const VOUCHED_MAX: usize = 1024;
 
 /// Some of what we hold on another's arc: the places on `(from, to]`, and what their entries come to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -60,6 +63,9 @@ pub(super) struct Strays {
     homing: Option<Homing>,
     /// Arcs that are ours to copy, as their owners said, and until when we believe it.
     entrusted: VecDeque<(Id, Id, Duration)>,
+    /// Arcs of which others were told that we hold what they let go, and until when they may rely on it.
+    vouched: VecDeque<(Id, Id, Duration)>,
+    is_releasing: bool,
     next_at: Duration,
     /// Something came or changed since the round began.
     is_stirred: bool,
@@ -81,6 +87,8 @@ impl Strays {
             after: Id::ZERO,
             homing: None,
             entrusted: VecDeque::new(),
+            vouched: VecDeque::new(),
+            is_releasing: false,
             next_at,
             is_stirred: false,
             is_clean: false,
@@ -134,8 +142,28 @@ impl Strays {
         })
     }
 
-    pub(super) fn begin(&mut self) {
+    /// Whether another machine may rely on us for what lies on an arc. Then it stays here until its time is over: two that held for
+    /// each other would else both let go.
+    pub(super) fn vouch(&mut self, now: Duration, arc: (Id, Id), config: &Config) -> bool {
+        let concerned = self.homing.as_ref().is_some_and(|homing| overlap(arc, (homing.piece.from, homing.piece.to)));
+        self.vouched.retain(|known| now < known.2 && (known.0, known.1) != arc);
+        if self.is_releasing && concerned || self.vouched.len() >= VOUCHED_MAX {
+            return false;
+        }
+        self.vouched.push_back((arc.0, arc.1, now + config.grace));
+        if concerned && !self.is_busy {
+            self.pass_over(now, config);
+        }
+        true
+    }
+
+    fn has_vouched(&self, now: Duration, piece: Piece) -> bool {
+        self.vouched.iter().any(|(from, to, until)| now < *until && overlap((*from, *to), (piece.from, piece.to)))
+    }
+
+    pub(super) fn begin(&mut self, task: &Task) {
         self.is_busy = true;
+        self.is_releasing = matches!(task, Task::Release { .. });
         if self.homing.is_none() && self.after == Id::ZERO {
             // What comes from now on may be behind us when the round ends.
             self.is_stirred = false;
@@ -144,7 +172,7 @@ impl Strays {
 
     /// `others`: machines that we see beside ourselves.
     pub(super) fn done(&mut self, now: Duration, task: &Task, outcome: Outcome, others: usize, config: &Config) {
-        self.is_busy = false;
+        (self.is_busy, self.is_releasing) = (false, false);
         self.next_at = now;
         match (task, outcome) {
             (Task::Survey { .. }, Outcome::Surveyed(found)) => self.surveyed(now, found, others, config),
@@ -167,8 +195,10 @@ impl Strays {
                     homing.confirmed += 1;
                     homing.confirmed_at = homing.confirmed_at.or(Some(now));
                     homing.help = Help::None;
-                    // Too few are left to confirm it: they will be asked again.
-                    if homing.confirmed + homing.confirmers.len() < homing.needed {
+                    // Too few are left to confirm it: they will be asked again. And what others rely on stays for now.
+                    let (piece, is_enough) = (homing.piece, homing.confirmed >= homing.needed);
+                    let is_hopeless = homing.confirmed + homing.confirmers.len() < homing.needed;
+                    if is_hopeless || is_enough && self.has_vouched(now, piece) {
                         self.pass_over(now, config);
                     }
                 }

@@ -550,7 +550,11 @@ impl World {
 
     fn confirm(&mut self, here: usize, there: usize, piece: Piece) -> Outcome {
         let entries = self.entries_on(here, piece.from, piece.to);
-        let other = &self.machines[there];
+        let now = self.clock();
+        let other = &mut self.machines[there];
+        if !other.is_liar && !other.custodian.vouch(now, piece.from, piece.to) {
+            return Outcome::Partly;
+        }
         let is_held = other.is_liar || entries.iter().all(|entry| other.has.has(*entry));
         let is_same = Table::sum(entries.iter().copied()) == piece.sum;
         if is_same && is_held {

@@ -207,7 +207,12 @@ fn until_release(custodian: &mut Custodian, found: Outcome, refuses: Option<u8>)
                 None => break,
             },
             Task::Compare { with, from, .. } if *from == Id::small(100) => {
+                assert!(order.gives_only, "a stray is brought home, and nothing is fetched for it");
                 compared.push(with.key.0[0]);
+                Outcome::Well
+            }
+            Task::Compare { .. } => {
+                assert!(!order.gives_only);
                 Outcome::Well
             }
             Task::Confirm { with, .. } if refuses == Some(with.key.0[0]) => Outcome::Partly,
@@ -230,7 +235,7 @@ fn a_stray_is_let_go_only_when_as_many_as_are_needed_have_confirmed_it() {
     let fresh = || settled(8, three.clone());
     let found = astray(&[120, 130, 140], &[150], 3);
     assert_eq!(until_release(&mut fresh(), found.clone(), None), (vec![120], vec![120, 130, 140], true));
-    assert_eq!(until_release(&mut fresh(), found, Some(140)), (vec![120], vec![120, 130], false));
+    assert_eq!(until_release(&mut fresh(), found, Some(140)), (vec![120, 140], vec![120, 130], false));
     // Too few count: it is brought to its owner, and kept.
     let found = astray(&[120, 130], &[140, 150], 3);
     assert_eq!(until_release(&mut fresh(), found, None), (vec![120], vec![], false));
@@ -426,4 +431,68 @@ fn confirmations_that_have_grown_old_are_asked_for_again() {
     };
     assert!(lets_go(minutes(15)));
     assert!(!lets_go(minutes(16)), "the first may be gone by now");
+}
+
+/// Copies, simulated, storm 1280: an owner that lies takes what it is handed and passes it to nobody.
+#[test]
+fn what_one_lacks_that_should_confirm_it_is_brought_to_it_once() {
+    let config = Config { copies: 3, orders_max: 1, compare_every: minutes(100_000), ..Config::default() };
+    let mut custodian = settled(8, Config { audit_every: minutes(100_000), ..config });
+    let (mut found, mut lacks, mut done) = (Some(astray(&[120, 130, 140], &[], 3)), vec![130, 140], Vec::new());
+    for _ in 0..20 {
+        custodian.handle_timeout(minutes(1000));
+        let order = custodian.poll_order().unwrap();
+        let who = with(&order.task).unwrap_or(0);
+        let outcome = match &order.task {
+            Task::Survey { .. } => found.take().unwrap(),
+            Task::Compare { .. } => {
+                lacks.retain(|lacking| *lacking != who);
+                done.push(("compare", who));
+                Outcome::Well
+            }
+            Task::Confirm { .. } if lacks.contains(&who) => Outcome::Partly,
+            Task::Confirm { .. } => {
+                done.push(("confirm", who));
+                Outcome::Well
+            }
+            _ => break,
+        };
+        custodian.handle_outcome(minutes(1000), order.id, outcome);
+    }
+    let wanted =
+        [("compare", 120), ("confirm", 120), ("compare", 130), ("confirm", 130), ("compare", 140), ("confirm", 140)];
+    assert_eq!(done, wanted);
+}
+
+/// Copies, simulated, storm 1343: two machines, each entrusted by another owner while the ring changed, each confirmed what the other let go.
+#[test]
+fn what_another_relies_on_is_not_let_go_for_a_grace_and_what_is_being_let_go_is_not_relied_on() {
+    let config = Config { copies: 3, orders_max: 1, compare_every: minutes(100_000), ..Config::default() };
+    let arc = (Id::small(95), Id::small(105));
+    // Says what is wanted once all three have confirmed it.
+    let confirmed = |before: &dyn Fn(&mut Custodian), now: Duration| {
+        let mut custodian = settled(8, Config { audit_every: minutes(100_000), ..config.clone() });
+        let mut found = Some(astray(&[120, 130, 140], &[], 3));
+        before(&mut custodian);
+        loop {
+            custodian.handle_timeout(now);
+            let order = custodian.poll_order().unwrap();
+            let outcome = match &order.task {
+                Task::Survey { .. } if found.is_none() => return (custodian, order),
+                Task::Survey { .. } => found.take().unwrap(),
+                Task::Release { .. } => return (custodian, order),
+                _ => Outcome::Well,
+            };
+            custodian.handle_outcome(now, order.id, outcome);
+        }
+    };
+    let relied_on = |custodian: &mut Custodian| assert!(custodian.vouch(minutes(1000), arc.0, arc.1));
+    let (_, order) = confirmed(&relied_on, minutes(1014));
+    assert!(matches!(order.task, Task::Survey { .. }), "{order:?}");
+    let (mut custodian, order) = confirmed(&relied_on, minutes(1015));
+    assert!(matches!(order.task, Task::Release { .. }), "{order:?}");
+    assert!(!custodian.vouch(minutes(1015), arc.0, arc.1));
+    assert!(custodian.vouch(minutes(1015), Id::small(110), Id::small(115)), "that is beside it");
+    custodian.handle_outcome(minutes(1015), order.id, Outcome::Partly);
+    assert!(custodian.vouch(minutes(1015), arc.0, arc.1));
 }

@@ -90,6 +90,14 @@ fn storms_that_found_something_do_so_no_more() {
             "one that had confirmed a piece lost its disk before the piece was let go: no fault, but confirmations had no end",
         ),
         (572, "the same"),
+        (
+            1280,
+            "what was handed to an owner that lies lay on one machine for half a day, until that one's disk was lost",
+        ),
+        (2152, "the same"),
+        (1343, "two machines that were told so by different owners each confirmed what the other let go"),
+        (62, "a liar took what its writer could no longer read: the simulator's own mistake"),
+        (2074, "the same as 1280 where the one that took it in is to hold it too: not promised"),
     ] {
         let end = Storm::new(seed).run();
         assert_eq!(end.wrong, Vec::<String>::new(), "storm {seed}, which had found that {found}");

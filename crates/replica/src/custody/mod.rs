@@ -119,6 +119,13 @@ impl Custodian {
         tenure.is_some_and(|tenure| tenure.let_go(now, machine, &self.config))
     }
 
+    /// Another machine asks whether we hold what lies on `(from, to]`, to let go of it. If that is true, we are relied on for the grace, and
+    /// keep it. If not, it must be told no, whatever we hold: we are letting it go ourselves. To be asked before looking at what we hold.
+    pub fn vouch(&mut self, now: Duration, from: Id, to: Id) -> bool {
+        self.now = now;
+        self.strays.vouch(now, (from, to), &self.config)
+    }
+
     /// Something could not be handed to a machine: it is compared soon.
     pub fn push_failed(&mut self, now: Duration, machine: PeerKey) {
         self.now = now;
@@ -257,12 +264,12 @@ impl Custodian {
                         tenure.begin(&task);
                     }
                 }
-                Owner::Strays => self.strays.begin(),
+                Owner::Strays => self.strays.begin(&task),
             }
             let id = OrderId(self.next);
             self.next += 1;
             self.open.insert(id, (owner, task.clone()));
-            self.ready.push_back(Order { id, task });
+            self.ready.push_back(Order { id, task, gives_only: owner == Owner::Strays });
         }
     }
 }

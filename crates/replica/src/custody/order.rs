@@ -12,6 +12,8 @@ pub struct OrderId(pub u64);
 pub struct Order {
     pub id: OrderId,
     pub task: Task,
+    /// Of a comparison: what only the other has stays there. Strays are brought home; to gather what lies around them would bring us whole arcs of others.
+    pub gives_only: bool,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -4,14 +4,13 @@
 //!
 //! It follows `herodotus-node`'s `copies`, one function for one there.
 
+use super::record::Harm;
 use super::shelf::Table;
 use super::world::{Event, MINUTE, SECOND, Who, World};
 use herodotus_base::{Id, PeerKey};
-use herodotus_replica::custody::{Holders, Order, OrderId, Outcome, Piece, Planted, Survey, Task};
+use herodotus_replica::custody::{Holders, Order, Outcome, Piece, Planted, Survey, Task};
 use std::collections::VecDeque;
 
-/// Comparisons and transfers that a machine answers at once; others wait.
-const SERVED_MAX: usize = 8;
 /// Nobody waits longer for an answer.
 const CALL_WAIT: u64 = 30 * SECOND;
 /// Entries of one piece that is brought home; few, so that there are many pieces.
@@ -27,7 +26,7 @@ const FILLED_MAX: usize = 8;
 #[derive(Clone, Debug)]
 #[expect(clippy::large_enum_variant, reason = "most of them are orders")]
 pub(super) enum What {
-    Order(OrderId, Task),
+    Order(Order),
     /// To the owner, who passes it on.
     Hand(usize),
     /// From an owner to one who is to hold it. Whether a write of the owner's own waits for it.
@@ -47,6 +46,8 @@ pub(super) struct Job {
     moves: VecDeque<(usize, bool)>,
     /// Under way.
     chunk: Vec<(usize, bool)>,
+    /// Of an entry that is too large for one go, how many bytes are under way, and whether outward.
+    part: Option<(usize, bool, u64)>,
     is_begun: bool,
     waited: u64,
 }
@@ -69,7 +70,7 @@ impl World {
 
     fn job(&mut self, what: What, by: Who, with: Option<Who>, after: u64) {
         let (moves, chunk) = (VecDeque::new(), Vec::new());
-        self.begin(Job { what, by, with, moves, chunk, is_begun: false, waited: 0 }, after);
+        self.begin(Job { what, by, with, moves, chunk, part: None, is_begun: false, waited: 0 }, after);
     }
 
     fn latency(&mut self, one: usize, other: usize) -> u64 {
@@ -87,7 +88,7 @@ impl World {
         };
         let after = self.latency(machine, with.unwrap_or(machine));
         let with = with.map(|with| self.who(with));
-        self.job(What::Order(order.id, order.task), by, with, after);
+        self.job(What::Order(order), by, with, after);
     }
 
     /// Hands on what a machine took in, after a moment.
@@ -130,8 +131,10 @@ impl World {
         job.is_begun = true;
         let here = job.by.machine;
         match job.what.clone() {
-            What::Order(_, Task::Survey { after }) => Some(self.survey(here, after)),
-            What::Order(_, Task::Release { owner, piece }) => Some(self.release(here, owner.key, piece)),
+            What::Order(Order { task: Task::Survey { after }, .. }) => Some(self.survey(here, after)),
+            What::Order(Order { task: Task::Release { owner, piece }, .. }) => {
+                Some(self.release(here, owner.key, piece))
+            }
             What::Hand(entry) => self.start_hand(job, entry),
             What::Mend(entry) => self.start_mend(job, entry),
             what => {
@@ -147,10 +150,10 @@ impl World {
 
     fn answer(&mut self, job: &mut Job, what: What, here: usize, there: usize) -> Option<Outcome> {
         match what {
-            What::Order(_, Task::Audit { from, to, .. }) => Some(self.audit(here, there, (from, to))),
-            What::Order(_, Task::Confirm { piece, .. }) => Some(self.confirm(here, there, piece)),
-            What::Order(_, Task::Compare { from, to, .. }) => {
-                if self.machines[there].serving >= SERVED_MAX {
+            What::Order(Order { task: Task::Audit { from, to, .. }, .. }) => Some(self.audit(here, there, (from, to))),
+            What::Order(Order { task: Task::Confirm { piece, .. }, .. }) => Some(self.confirm(here, there, piece)),
+            What::Order(Order { task: Task::Compare { from, to, .. }, gives_only, .. }) => {
+                if self.machines[there].serving >= self.setting.served_max {
                     // It is waited for, for a while.
                     job.is_begun = false;
                     job.waited += SECOND;
@@ -161,7 +164,9 @@ impl World {
                 if !a.is_liar && !b.is_liar {
                     for range in self.table.on(from, to) {
                         job.moves.extend(a.has.beyond(&b.has, range.clone()).map(|entry| (entry, true)));
-                        job.moves.extend(b.has.beyond(&a.has, range).map(|entry| (entry, false)));
+                        if !gives_only {
+                            job.moves.extend(b.has.beyond(&a.has, range).map(|entry| (entry, false)));
+                        }
                     }
                 }
                 None
@@ -252,7 +257,7 @@ impl World {
 
     fn begin_chunk(&mut self, mut job: Job) {
         let Some(with) = job.with else { return self.end(job, Outcome::Failed) };
-        let Some((_, is_out)) = job.moves.front().copied() else { return self.end(job, Outcome::Well) };
+        let Some((_, is_out)) = self.next_move(&mut job, with) else { return self.end(job, Outcome::Well) };
         let (source, sink) = if is_out { (job.by, with) } else { (with, job.by) };
         self.machines[source.machine].sending += 1;
         self.machines[sink.machine].receiving += 1;
@@ -265,7 +270,15 @@ impl World {
             if is_enough {
                 break;
             }
-            bytes += self.table.bytes(entry);
+            let left = self.left_of(sink.machine, entry);
+            if let Some(most) = self.setting.parts.map(|time| rate * time.as_secs()).filter(|most| bytes + left > *most)
+            {
+                if bytes == 0 {
+                    (job.part, bytes) = (Some((entry, is_out, most)), most);
+                }
+                break;
+            }
+            bytes += left;
             job.chunk.push((entry, is_out));
             job.moves.pop_front();
         }
@@ -274,10 +287,28 @@ impl World {
         self.begin(job, after);
     }
 
+    /// The next entry to be moved. Over months, what has come another way meanwhile is passed over.
+    fn next_move(&self, job: &mut Job, with: Who) -> Option<(usize, bool)> {
+        while let Some((entry, is_out)) = job.moves.front().copied().filter(|_| self.setting.parts.is_some()) {
+            let sink = if is_out { with } else { job.by };
+            if !self.machines[sink.machine].has.has(entry) {
+                break;
+            }
+            job.moves.pop_front();
+        }
+        job.moves.front().copied()
+    }
+
+    /// Bytes of an entry that a machine does not have yet.
+    fn left_of(&self, machine: usize, entry: usize) -> u64 {
+        self.table.bytes(entry).saturating_sub(self.machines[machine].parts.get(&entry).copied().unwrap_or(0))
+    }
+
     /// What was under way has arrived, or not. Whether all of it was taken.
     fn end_chunk(&mut self, job: &mut Job) -> bool {
-        let chunk = std::mem::take(&mut job.chunk);
-        let (Some(with), Some((_, is_out))) = (job.with, chunk.first().copied()) else { return true };
+        let (chunk, part) = (std::mem::take(&mut job.chunk), job.part.take());
+        let way = chunk.first().map(|(_, is_out)| *is_out).or(part.map(|(_, is_out, _)| is_out));
+        let (Some(with), Some(is_out)) = (job.with, way) else { return true };
         let (source, sink) = if is_out { (job.by, with) } else { (with, job.by) };
         if self.is_alive(source) {
             self.machines[source.machine].sending -= 1;
@@ -288,8 +319,13 @@ impl World {
         if !self.is_alive(source) || !self.is_alive(sink) || !self.reach(source.machine, sink.machine) {
             return false;
         }
+        if let Some((entry, _, bytes)) = part {
+            self.machines[source.machine].bytes_sent += bytes;
+            self.machines[sink.machine].bytes_received += bytes;
+            *self.machines[sink.machine].parts.entry(entry).or_default() += bytes;
+        }
         let is_mending = matches!(job.what, What::Mend(_));
-        let is_comparing = matches!(job.what, What::Order(..));
+        let is_comparing = matches!(job.what, What::Order(_));
         let mut is_well = true;
         let mut has_new = false;
         for (entry, _) in chunk {
@@ -318,13 +354,18 @@ impl World {
     fn bring(&mut self, source: Who, sink: Who, entry: usize, is_mending: bool) -> Result<(), Refusal> {
         let (from, to) = (&self.machines[source.machine], &self.machines[sink.machine]);
         let is_wrong = from.is_liar || from.bad.has(entry);
-        if !from.has.has(entry) && !from.is_liar || to.is_liar || to.has.has(entry) && !is_mending {
+        if !from.has.has(entry) && !from.is_liar || to.has.has(entry) && !is_mending {
             return Ok(());
+        }
+        if to.is_liar {
+            // Not even to a liar can be given what cannot be read.
+            return if from.bad.has(entry) { Err(Refusal::Damaged) } else { Ok(()) };
         }
         if to.is_full && !is_mending {
             return Err(Refusal::Full);
         }
-        let bytes = self.table.bytes(entry);
+        let bytes = self.left_of(sink.machine, entry);
+        self.machines[sink.machine].parts.remove(&entry);
         self.machines[source.machine].bytes_sent += bytes;
         self.machines[sink.machine].bytes_received += bytes;
         if is_wrong && !self.has_planted(Planted::AcceptUnverified) {
@@ -336,7 +377,8 @@ impl World {
     }
 
     fn end_service(&mut self, job: &Job) {
-        let is_served = matches!(job.what, What::Order(_, Task::Compare { .. })) && job.is_begun;
+        let is_served =
+            matches!(&job.what, What::Order(order) if matches!(order.task, Task::Compare { .. })) && job.is_begun;
         if let Some(with) = job.with.filter(|with| is_served && self.is_alive(*with)) {
             let serving = &mut self.machines[with.machine].serving;
             *serving = serving.saturating_sub(1);
@@ -352,7 +394,7 @@ impl World {
         self.end_service(&job);
         let here = job.by.machine;
         match job.what {
-            What::Order(id, task) => {
+            What::Order(Order { id, task, .. }) => {
                 self.note_outcome(job.by, &task, &outcome);
                 // Silence is only known for what it is after a while.
                 let now = self.clock();
@@ -384,8 +426,7 @@ impl World {
             return self.job(What::Hand(entry), by, None, after);
         };
         if self.machines[owner.machine].is_liar {
-            // It counts as one copy that is gone.
-            self.harm(entry, false);
+            self.harm(entry, Harm::Lie);
         }
         self.handed(here, entry, self.setting.durable_on);
         let own = self.machines[here].contact.key;
@@ -509,7 +550,11 @@ impl World {
 
     fn confirm(&mut self, here: usize, there: usize, piece: Piece) -> Outcome {
         let entries = self.entries_on(here, piece.from, piece.to);
-        let other = &self.machines[there];
+        let now = self.clock();
+        let other = &mut self.machines[there];
+        if !other.is_liar && !other.custodian.vouch(now, piece.from, piece.to) {
+            return Outcome::Partly;
+        }
         let is_held = other.is_liar || entries.iter().all(|entry| other.has.has(*entry));
         let is_same = Table::sum(entries.iter().copied()) == piece.sum;
         if is_same && is_held {

@@ -137,6 +137,9 @@ impl<'a> Churn<'a> {
             custody,
             durable_on: 2,
             rate: ((options.kbit_per_s * 1000.0 / 8.0) as u64).max(1),
+            // The line is what is short.
+            served_max: usize::MAX,
+            parts: Some(hours(1)),
             scrub_every: hours(30 * 24),
             detect_within: Duration::from_secs(40),
             stirred_for: hours(4),

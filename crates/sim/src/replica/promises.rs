@@ -1,7 +1,7 @@
 //! What must be so when faults have stopped and there was time to settle: one function for each promise.
 
 use super::record::{Fate, Harm};
-use super::storm::REPAIR;
+use super::storm::{LIE_MAX, REPAIR};
 use super::world::{HOUR, MINUTE, World};
 use std::collections::BTreeSet;
 
@@ -34,22 +34,28 @@ impl World {
     }
 
     /// However wild it was: what once lay on all its machines is lost only when as many copies were destroyed, or are with those who lie.
-    fn excuse_wild(&self, fate: &Fate, harms: &[Harm]) -> Option<&'static str> {
+    fn excuse_wild(&self, fate: &Fate, harms: &[(u64, Harm)]) -> Option<&'static str> {
         let liars = self.machines.iter().filter(|m| m.is_liar).count();
         let is_harmed = fate.spread.is_none() || harms.len() + liars >= self.setting.custody.copies;
         is_harmed.then_some("wild")
     }
 
     /// Why the loss of an entry is more than what is promised against, if it is.
-    fn excuse(&self, fate: &Fate, harms: &[Harm]) -> Option<&'static str> {
+    fn excuse(&self, fate: &Fate, harms: &[(u64, Harm)]) -> Option<&'static str> {
         let (lost, acked) = (fate.lost?, fate.acked?);
-        let within = |time: u64| harms.iter().filter(move |harm| harm.at <= lost && harm.at + time >= lost);
+        // What was handed to a liar by one who is to hold it too is not passed on before the liar has gone.
+        let lie = |harm: Harm| if harm == Harm::Lie { LIE_MAX } else { 0 };
+        let within = |time: u64| {
+            let recent = harms.iter().filter(move |(at, harm)| *at <= lost && at + time + lie(*harm) >= lost);
+            recent.map(|(_, harm)| *harm)
+        };
         // After the deaths of all who took it, as many as a write asks for or fewer where its owner saw nobody else, before it could be copied.
-        if fate.spread.is_none() && within(REPAIR).count() >= usize::from(fate.acked_on) && lost < acked + SPREAD {
+        let is_fresh = fate.spread.is_none() && lost < acked + SPREAD + within(REPAIR).map(lie).max().unwrap_or(0);
+        if is_fresh && within(REPAIR).count() >= usize::from(fate.acked_on) {
             return Some("before it was copied");
         }
         // Rot comes on top of what machines suffer, and is there until the disk was read through.
-        if within(ROT).any(|harm| harm.is_rot) && within(ROT).count() >= self.setting.custody.copies {
+        if within(ROT).any(|harm| harm == Harm::Rot) && within(ROT).count() >= self.setting.custody.copies {
             return Some("with rot");
         }
         None

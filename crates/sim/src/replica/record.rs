@@ -24,18 +24,20 @@ pub(super) struct Fate {
     pub(super) lost: Option<u64>,
 }
 
-/// A copy that a fault destroyed: with its disk, or by bits that flipped.
+/// What destroyed a copy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Harm {
-    pub(super) at: u64,
-    pub(super) is_rot: bool,
+pub(super) enum Harm {
+    Disk,
+    Rot,
+    /// It was handed to one who keeps nothing and says otherwise.
+    Lie,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Record {
     pub(super) fates: Vec<Fate>,
     /// What was done to each entry, if promises are looked after.
-    pub(super) harms: BTreeMap<usize, Vec<Harm>>,
+    pub(super) harms: BTreeMap<usize, Vec<(u64, Harm)>>,
     /// Damage that a fault did to a copy. Any other wrong byte is our own doing.
     pub(super) rotten: BTreeSet<(usize, usize)>,
     pub(super) wrong: Vec<String>,
@@ -121,7 +123,7 @@ impl World {
         let all: Vec<usize> = self.machines[machine].has.all().collect();
         for entry in all {
             if self.lose(machine, entry) {
-                self.harm(entry, false);
+                self.harm(entry, Harm::Disk);
             }
         }
         let m = &mut self.machines[machine];
@@ -137,15 +139,15 @@ impl World {
         }
         self.record.rotten.insert((machine, entry));
         self.record.fates[entry].good -= 1;
-        self.harm(entry, true);
+        self.harm(entry, Harm::Rot);
         true
     }
 
-    /// A copy was destroyed, or was given to one who keeps nothing.
-    pub(super) fn harm(&mut self, entry: usize, is_rot: bool) {
+    /// There is a copy less.
+    pub(super) fn harm(&mut self, entry: usize, harm: Harm) {
         let now = self.now;
         if self.setting.is_checked {
-            self.record.harms.entry(entry).or_default().push(Harm { at: now, is_rot });
+            self.record.harms.entry(entry).or_default().push((now, harm));
         }
         let fate = &mut self.record.fates[entry];
         if fate.good == 0 && fate.acked.is_some() {

@@ -15,6 +15,8 @@ use std::time::Duration;
 pub(super) const REPAIR: u64 = 3 * HOUR;
 /// From the end of all faults until everything lies as it should: probation, a scrub of everything, and surveys.
 const SETTLE: u64 = 14 * HOUR;
+/// A liar is gone after this at the latest.
+pub(super) const LIE_MAX: u64 = 5 * HOUR;
 /// Faults in a storm at least.
 const FAULTS_MIN: usize = 100;
 const FAULTS_MORE: usize = 40;
@@ -99,6 +101,8 @@ impl Storm {
             custody,
             durable_on: 2,
             rate: 1_000_000,
+            served_max: 8,
+            parts: None,
             scrub_every: Duration::from_secs(6 * 60 * 60),
             detect_within: Duration::from_secs(40),
             stirred_for: Duration::from_secs(5 * 60),
@@ -160,7 +164,7 @@ impl Driver {
         } else if let Some(machine) = note.checked_sub(MACHINE) {
             let m = &mut self.world.machines[machine as usize];
             (m.is_full, m.slowness) = (false, 1);
-            if m.is_liar && m.state == State::Up {
+            if m.is_liar && m.state != State::Gone {
                 self.world.stop(machine as usize, true);
             }
         }
@@ -209,7 +213,7 @@ impl Driver {
                 self.over(machine, 10 * MINUTE, 2 * HOUR)
             }
             17 => {
-                let until = now + 5 * HOUR;
+                let until = now + LIE_MAX;
                 self.may_harm(until) && self.join(true)
             }
             _ => self.suspect(machine),
@@ -265,7 +269,7 @@ impl Driver {
         self.world.machines[machine].is_liar = is_liar;
         self.world.boot(machine);
         if is_liar {
-            self.over(machine, HOUR, 5 * HOUR);
+            self.over(machine, HOUR, LIE_MAX);
         }
         true
     }

@@ -34,6 +34,10 @@ pub(super) struct Setting {
     pub(super) durable_on: usize,
     /// Bytes in a second that a machine sends, and as many that it receives.
     pub(super) rate: u64,
+    /// Comparisons that a machine answers at once; others wait.
+    pub(super) served_max: usize,
+    /// An entry stands for many captures, so that what came of it stays when the rest does not; moved in one go is what takes so long.
+    pub(super) parts: Option<Duration>,
     /// Everything a machine has is read through in this time.
     pub(super) scrub_every: Duration,
     /// Neighbours learn of a change within this, most of them; one in twenty takes up to ten times as long.
@@ -75,6 +79,8 @@ pub(super) struct Machine {
     pub(super) unhanded: BTreeSet<usize>,
     /// Damage that it knows of and is mending.
     pub(super) mending: BTreeSet<usize>,
+    /// Of entries that came in part, how many bytes.
+    pub(super) parts: BTreeMap<usize, u64>,
     pub(super) line: Vec<usize>,
     /// Since when others are up, as it saw them.
     pub(super) up_since: BTreeMap<usize, u64>,
@@ -291,6 +297,7 @@ impl World {
             bad: Shelf::new(self.table.len()),
             unhanded: BTreeSet::new(),
             mending: BTreeSet::new(),
+            parts: BTreeMap::new(),
             line: Vec::new(),
             up_since: BTreeMap::new(),
             told_uptimes_at: 0,
@@ -357,6 +364,7 @@ impl World {
             // Months of churn leave many of them.
             (m.has, m.bad, m.custodian) =
                 (Shelf::default(), Shelf::default(), Custodian::new(m.contact.key, Config::default()));
+            m.parts.clear();
         }
         self.stir_around(machine);
     }

@@ -214,7 +214,8 @@ impl RingSim {
 impl CrawlSim {
     fn run(self, session: &Session) -> Result<ExitCode> {
         let strategies = self.strategies()?;
-        let of_strategy = |strategy: Strategy| self.nodes.iter().map(move |nodes| self.options(strategy, *nodes));
+        let this = &self;
+        let of_strategy = |strategy: Strategy| this.nodes.iter().map(move |nodes| this.options(strategy, *nodes));
         let crawls: Vec<crawl::Options> = strategies.into_iter().flat_map(of_strategy).collect();
         // All of them before the first, which may take minutes.
         crawls.iter().try_for_each(crawl::Options::check)?;

@@ -86,6 +86,12 @@ async fn answer(inner: &Arc<Inner>, readers: &Arc<Semaphore>, from: Caller, ask:
         },
         other => other,
     };
+    if let Ask::Compare(question) = &ask
+        && let Some((from, to)) = question.relies_on()
+        && !inner.custodian().vouch(inner.now(), from, to)
+    {
+        return Ok(Reply::Compare(question.denial()));
+    }
     let permit = readers.clone().acquire_owned().await.map_err(|_| CopiesError::Odd("the node is stopping"))?;
     if let Ask::Take { parcel, spread } = ask {
         return take(inner, from, parcel, spread).await;

@@ -69,6 +69,17 @@ impl Question {
         };
         Some((Span::at(first).from, last))
     }
+
+    /// No, none of that: the answer where nobody may rely on us.
+    pub fn denial(&self) -> Answer {
+        let Self::V1(ask) = self;
+        let asked = match ask {
+            Ask::HoldsSums { places } => places.len(),
+            Ask::HoldsMarks { places } => places.iter().map(|(_, marks)| marks.len()).sum(),
+            _ => 0,
+        };
+        Answer::V1(Reply::Held(vec![0; asked.div_ceil(8)]))
+    }
 }
 
 /// A span in pieces, clockwise.

@@ -135,7 +135,6 @@ pub(in crate::ui) fn health_of(words: Words<'_>) -> HealthView {
         ],
         machines_asked: 3,
         machines_silent: 1,
-        ..HealthView::default()
     }
 }
 

@@ -99,7 +99,8 @@ pub(super) async fn run(inner: Arc<Inner>) {
         rounds += u64::from(is_end);
         inner.followed.send_replace(Progress { rounds });
         if is_end {
-            tokio::time::sleep(inner.settings.follow_every).await;
+            // Or until somebody waits for it.
+            let _ = tokio::time::timeout(inner.settings.follow_every, inner.wanted.notified()).await;
         }
     }
 }
@@ -108,8 +109,12 @@ pub(super) async fn run(inner: Arc<Inner>) {
 pub(super) async fn handed_on(inner: &Arc<Inner>) -> Result<(), CopiesError> {
     let mut followed = inner.followed.subscribe();
     let rounds = followed.borrow().rounds;
-    // The round that is under way may have read the feed before.
-    followed.wait_for(|progress| progress.rounds >= rounds + 2).await.map(|_| ()).map_err(|_| CopiesError::Nobody)
+    // The round that is under way may have read the feed before: the one behind it has not.
+    for wanted in [rounds + 1, rounds + 2] {
+        inner.wanted.notify_one();
+        followed.wait_for(|progress| progress.rounds >= wanted).await.map_err(|_| CopiesError::Nobody)?;
+    }
+    Ok(())
 }
 
 async fn write(inner: &Arc<Inner>, path: PathBuf, cursor: FeedCursor) {

@@ -148,6 +148,8 @@ struct Inner {
     custodian: Mutex<Custodian>,
     /// Handings on that go on after they were acknowledged, because some machine is slow.
     rests: Arc<Semaphore>,
+    /// Somebody waits for what was stored to be handed on.
+    wanted: Notify,
     counters: health::Counters,
     splits: split::Splits,
     start: Instant,
@@ -182,6 +184,7 @@ impl Copies {
         let inner = Arc::new(Inner {
             reach: Arc::new(Reach::new(ring.clone())),
             rests: Arc::new(Semaphore::new(RESTS_MAX)),
+            wanted: Notify::new(),
             custodian: Mutex::new(Custodian::new(ring.endpoint().key(), settings.custody.clone())),
             ring,
             store,

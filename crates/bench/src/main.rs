@@ -10,6 +10,7 @@ mod frontier;
 mod latency;
 mod peers;
 mod replay;
+mod ring;
 mod rpc;
 mod store;
 mod table;
@@ -36,6 +37,8 @@ enum What {
     Frontier(frontier::Args),
     /// Calls between peers: beside bare iroh, small ones and bulk
     Rpc(rpc::Args),
+    /// Copies in a ring: comparing, acknowledging, reading from afar, filling a new machine
+    Ring(ring::Args),
     /// Fetch a list of paths and nothing else: the limit that crawlers are measured by
     #[command(hide = true)]
     Bare(crawl::Bare),
@@ -51,6 +54,7 @@ fn main() -> Result<()> {
         What::Replay(args) => replay::run(&args),
         What::Frontier(args) => frontier::run(&args),
         What::Rpc(args) => rpc::run(&args),
+        What::Ring(args) => ring::run(&args),
         What::Bare(bare) => bare.run(),
         What::Measured(measured) => measured.run(),
     }

@@ -64,13 +64,26 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             say(&format!("round {round} of {}", args.rounds));
             bare_calls.push(calls(args, || bare.caller(args.bytes)).await?);
             our_calls.push(calls(args, || ours.caller(args.bytes)).await?);
-            bare_bulk.push(bulk(args, bare.bulk(args.gib)).await?);
-            our_bulk.push(bulk(args, ours.bulk(args.gib)).await?);
+            bare_bulk.push(bulk(args, bare.bulk(args.gib << 30)).await?);
+            our_bulk.push(bulk(args, ours.bulk(args.gib << 30)).await?);
         }
         bare.stop().await;
         ours.stop().await;
         print(args, &[("bare iroh", &bare_calls, &bare_bulk), ("herodotus-net", &our_calls, &our_bulk)]);
         Ok(())
+    })
+}
+
+/// What it costs bare iroh to bring so many bytes to another endpoint of this process.
+pub(crate) fn bare_copy(bytes: u64) -> Result<Cost> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let bare = Bare::start().await?;
+        let watch = Stopwatch::start();
+        bare.bulk(bytes).await?;
+        let cost = watch.stop();
+        bare.stop().await;
+        Ok(cost)
     })
 }
 
@@ -201,10 +214,10 @@ impl Bare {
         }
     }
 
-    async fn bulk(&self, gib: u64) -> Result<()> {
+    async fn bulk(&self, bytes: u64) -> Result<()> {
         let (mut send, mut recv) = self.conn.open_bi().await?;
         send.write_all(&[1]).await?;
-        pour(&mut send, gib).await?;
+        pour(&mut send, bytes).await?;
         send.finish()?;
         recv.read_to_end(0).await?;
         Ok(())
@@ -274,16 +287,16 @@ impl Ours {
         }
     }
 
-    async fn bulk(&self, gib: u64) -> Result<()> {
+    async fn bulk(&self, bytes: u64) -> Result<()> {
         let before = self.received.load(Relaxed);
         let mut stream = self.client.stream(&self.to, KIND, Bytes::new()).await?;
-        pour(&mut stream, gib).await?;
+        pour(&mut stream, bytes).await?;
         stream.shutdown().await?;
         let mut rest = Vec::new();
         stream.read_to_end(&mut rest).await.context("waiting for the end")?;
         match self.received.load(Relaxed) - before {
-            bytes if bytes == gib << 30 => Ok(()),
-            bytes => bail!("{bytes} bytes arrived"),
+            arrived if arrived == bytes => Ok(()),
+            arrived => bail!("{arrived} bytes arrived"),
         }
     }
 
@@ -292,10 +305,13 @@ impl Ours {
     }
 }
 
-async fn pour(to: &mut (impl AsyncWriteExt + Unpin), gib: u64) -> Result<()> {
+async fn pour(to: &mut (impl AsyncWriteExt + Unpin), bytes: u64) -> Result<()> {
     let piece = vec![7; PIECE_BYTES];
-    for _ in 0..(gib << 30) / PIECE_BYTES as u64 {
-        to.write_all(&piece).await?;
+    let mut left = bytes as usize;
+    while left > 0 {
+        let some = left.min(PIECE_BYTES);
+        to.write_all(&piece[..some]).await?;
+        left -= some;
     }
     Ok(())
 }

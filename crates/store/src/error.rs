@@ -22,6 +22,12 @@ pub enum Error {
          Mend the cause (free space, disk, permissions) and start again"
     )]
     Poisoned(String),
+    /// There is too little room. Nothing was written, and nothing is broken.
+    #[error(
+        "the disk is nearly full ({free} bytes are free, {wanted} are wanted): nothing new is taken in until there is room. What was stored \
+         before is safe and can be read"
+    )]
+    Full { free: u64, wanted: u64 },
     /// Bytes on disk are not what was written.
     #[error("damaged: {0}")]
     Damaged(String),

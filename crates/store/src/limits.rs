@@ -85,3 +85,7 @@ pub const PROOFS_MAX: usize = 50_000;
 /// Content that a large coded body may decode to. It is never in memory at once, but a gigabyte of zeros takes seconds to send,
 /// and nobody waits for more.
 pub const DECODED_STREAM_BYTES_MAX: u64 = 1024 * 1024 * 1024;
+
+/// Room that is left on the disk: for sealing what waits, for the index, and for whoever has to tidy up. Below it nothing new is taken in, and
+/// nothing breaks: when there is room again, the store goes on by itself.
+pub const RESERVE_BYTES: u64 = 16 * 1024 * 1024;

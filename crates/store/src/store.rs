@@ -16,7 +16,7 @@ use crate::entity::EntityCache;
 use crate::error::{Error, Result};
 use crate::index::{Engine, EntryKey, LsmEngine, Place, Table, Totals, kind_is_capture};
 use crate::journal::{self, Act, Journal};
-use crate::limits::{BATCH_BYTES, BATCH_CAPTURES};
+use crate::limits::{BATCH_BYTES, BATCH_CAPTURES, RESERVE_BYTES};
 use crate::lock::DirLock;
 use crate::pack::{self, PackWriter, Packs};
 use crate::read::ItemReader;
@@ -214,7 +214,7 @@ impl Store {
     /// The same, from one who knows SHA-1 of the main record's block, so that it need not be computed again.
     pub(crate) fn append_hashed(&self, capture: Arc<Capture>, block_sha1: Option<Sha1>) -> Result<Appended> {
         capture.check()?;
-        self.act_hashed(Act::Store(capture), block_sha1)
+        self.act_hashed(Act::Store(capture), block_sha1, true)
     }
 
     /// Takes a capture out: nobody sees it from now on, it is never stored again, and its bytes go with the next
@@ -242,17 +242,24 @@ impl Store {
     }
 
     pub(crate) fn act(&self, act: Act) -> Result<Appended> {
-        self.act_hashed(act, None)
+        self.act_hashed(act, None, false)
     }
 
-    fn act_hashed(&self, act: Act, block_sha1: Option<Sha1>) -> Result<Appended> {
+    /// `needs_room`: it is new, and not something that was taken in before and must be kept whatever there is left of the disk.
+    fn act_hashed(&self, act: Act, block_sha1: Option<Sha1>, needs_room: bool) -> Result<Appended> {
         self.inner.writable()?;
         let mut pending = lock(&self.inner.pending);
         match act {
             Act::Note(name, value) => pending.active.note(name, value),
             Act::Store(capture) => {
                 let id = capture.id();
-                match self.state(&pending, &id)? {
+                let state = self.state(&pending, &id)?;
+                if needs_room && matches!(state, State::Absent | State::Released) {
+                    let waiting = pending.active.weight() + pending.sealing.as_ref().map_or(0, |batch| batch.weight());
+                    // What waits is written twice: to the journal, and to a pack.
+                    self.inner.room_for(2 * waiting as u64)?;
+                }
+                match state {
                     State::Absent => pending.active.store(capture, &id, block_sha1, false),
                     State::Released => pending.active.store(capture, &id, block_sha1, true),
                     State::Present { .. } => return Ok(Appended::Known),
@@ -483,6 +490,15 @@ impl Inner {
 
     pub(crate) fn writable(&self) -> Result<()> {
         self.poison.get().map_or(Ok(()), |why| Err(Error::Poisoned(why.clone())))
+    }
+
+    /// Refuses what would use up the disk, while nothing is broken yet.
+    pub(crate) fn room_for(&self, bytes: u64) -> Result<()> {
+        let wanted = bytes.saturating_add(RESERVE_BYTES);
+        match self.disk.free_bytes() {
+            Some(free) if free < wanted => Err(Error::Full { free, wanted }),
+            _ => Ok(()),
+        }
     }
 
     /// From now on, no more writes.

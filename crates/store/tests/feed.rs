@@ -4,10 +4,11 @@
 
 mod support;
 
-use herodotus_store::disk::{Disk, sim::SimDisk};
+use herodotus_store::disk::Disk;
+use herodotus_store::disk::sim::{Luck, SimDisk};
 use herodotus_store::index::MemoryEngine;
-use herodotus_store::limits::RECENT_MAX;
-use herodotus_store::{Entry, EntryKey, FeedCursor, Store};
+use herodotus_store::limits::{RECENT_MAX, RESERVE_BYTES};
+use herodotus_store::{Appended, Entry, EntryKey, Error, FeedCursor, Store};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use support::{page, picture, time};
@@ -253,4 +254,27 @@ fn a_scan_over_more_than_a_page_of_what_waits_misses_nothing_even_if_it_is_seale
         expected = (0..4000).filter(|n| ![5, 900].contains(n)).map(id).collect();
         expected.sort();
     }
+}
+
+#[test]
+fn on_a_disk_that_is_nearly_full_nothing_new_is_taken_in_and_nothing_breaks() {
+    let disk = SimDisk::new();
+    let store = open(&disk);
+    seal(&store, 0, 3);
+    disk.set_free_bytes(Some(RESERVE_BYTES - 1));
+    let refused = store.append(page(&url(3), 3, 0));
+    assert!(matches!(refused, Err(Error::Full { .. })), "{refused:?}");
+    assert_eq!(store.poisoned(), None);
+    assert!(store.read(&id(1)).unwrap().is_some());
+    // What is here already takes no room, and what lets go of some is always allowed.
+    assert_eq!(store.append(page(&url(1), 1, 0)).unwrap(), Appended::Known);
+    store.remove(&id(2)).unwrap();
+    store.seal().unwrap();
+    disk.set_free_bytes(Some(2 * RESERVE_BYTES));
+    assert_eq!(store.append(page(&url(3), 3, 0)).unwrap(), Appended::Stored);
+    // What was taken in before is brought from the journal whatever room there is.
+    store.commit().unwrap();
+    let left = disk.crash_image(disk.steps(), Luck::Worst);
+    left.set_free_bytes(Some(0));
+    assert!(open(&left).read(&id(3)).unwrap().is_some());
 }

@@ -178,6 +178,8 @@ pub struct HealthView {
     /// Hosts that this machine knows to be split over several places, and those with the most parts.
     pub hosts_split: u64,
     pub splits: Vec<SplitView>,
+    /// What went wrong here last with copies, since the node started; it is tried again by itself.
+    pub last_failure: Option<String>,
 }
 
 /// A host that has grown so much that it is split over several places.

@@ -46,6 +46,10 @@ impl<D: Disk> Disk for CountingDisk<D> {
         self.syncs.fetch_add(1, Ordering::Relaxed);
         self.disk.sync_dir(folder)
     }
+
+    fn free_bytes(&self) -> Option<u64> {
+        self.disk.free_bytes()
+    }
 }
 
 #[derive(Debug)]

@@ -5,7 +5,7 @@ mod counting;
 pub(crate) mod files;
 mod import_rate;
 mod million;
-mod pages;
+pub(crate) mod pages;
 mod sizes;
 
 use crate::table::Goals;

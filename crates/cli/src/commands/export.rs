@@ -6,7 +6,7 @@ use crate::show::{bytes, count, json_line, plural};
 use anyhow::{Context, Result};
 use clap::Args;
 use herodotus_base::Timestamp;
-use herodotus_store::archive::{Format, Selection, export};
+use herodotus_store::archive::{ExportReport, Format, Selection, export};
 use serde_json::json;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -14,7 +14,8 @@ use std::process::ExitCode;
 /// Write captures to a file that other tools read.
 ///
 /// The name decides the format: .warc, .warc.gz, .warc.zst, .wacz or .cdxj. HTTP messages come out exactly as they came in.
-/// A payload that stands in the file already is written as a revisit record, unless --full is given.
+/// A payload that stands in the file already is written as a revisit record, unless --full is given. On a node that belongs to a ring, the captures of
+/// the whole ring are written, each once, unless --here is given.
 #[derive(Debug, Args)]
 pub(crate) struct Export {
     /// File to write
@@ -40,6 +41,10 @@ pub(crate) struct Export {
     /// Write every payload in full, also those that are the same
     #[arg(long)]
     full: bool,
+
+    /// Only what lies on this machine, where it belongs to a ring
+    #[arg(long)]
+    here: bool,
 }
 
 impl Export {
@@ -59,10 +64,15 @@ impl Export {
         bar.set_message("exporting");
         let prefix = self.prefix.as_deref().map(full_url);
         let selection = Selection { prefix, host: self.host, from: self.from, to: self.to };
-        let report = export(&store, &selection, &session.path(&self.output), format, self.full, |r| {
-            bar.set_position(r.captures);
+        let path = session.path(&self.output);
+        let progress = |report: &ExportReport| {
+            bar.set_position(report.captures);
             session.verdict()
-        });
+        };
+        let report = match session.copies().filter(|_| !self.here) {
+            Some((copies, _)) => export(&copies.everything(), &selection, &path, format, self.full, progress),
+            None => export(&store, &selection, &path, format, self.full, progress),
+        };
         bar.finish_and_clear();
         let report = report?;
         session.give_back(store)?;
@@ -89,7 +99,7 @@ impl Export {
             ));
             if report.damaged > 0 {
                 session.say(format_args!(
-                    "  {} could not be read and are missing: see `herodotus verify`",
+                    "  {} could not be read and are missing: see `herodotus verify`, and in a ring `herodotus ring health`",
                     plural(report.damaged, "capture", "captures")
                 ));
             }

@@ -36,6 +36,9 @@ pub(super) fn show(session: &Session) -> Result<()> {
             most.join(", ")
         ));
     }
+    if let Some(failure) = &health.last_failure {
+        session.say(format_args!("what went wrong here last, and is tried again by itself: {failure}"));
+    }
     if health.machines_silent > 0 {
         session.say(format_args!(
             "{} of {} machines did not answer: what they own is not counted.",

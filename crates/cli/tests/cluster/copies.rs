@@ -165,6 +165,17 @@ fn eight_machines_keep_six_copies_through_deaths_a_wiped_disk_and_rot() {
         std::thread::sleep(Duration::from_millis(500));
     }
     println!("mended after {:.1} s", began.elapsed().as_secs_f64());
+    // What one machine writes out is what the ring holds, and each capture once, though no machine holds all of it.
+    let exported = |more: &[&str]| {
+        let file = cluster.machines[2].data.join("all.warc");
+        let done = cluster.command(2, &[&["--json", "export", "-o", file.to_str().unwrap()], more].concat());
+        let said = String::from_utf8_lossy(&done.stdout).into_owned();
+        assert!(done.status.success(), "{said}{}", String::from_utf8_lossy(&done.stderr));
+        let report: serde_json::Value = serde_json::from_str(said.lines().last().unwrap()).unwrap();
+        report["captures"].as_u64().unwrap()
+    };
+    assert_eq!(exported(&[]), truth.len() as u64);
+    assert!(exported(&["--here"]) < truth.len() as u64);
 }
 
 /// Everything but who the machine is.

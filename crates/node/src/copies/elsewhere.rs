@@ -1,6 +1,7 @@
 //! Reading what other machines hold, for the pages of this one. Blocking, as the pages want it: called on threads that may wait.
 
-use super::exchange::from_others;
+use super::exchange::{blob_from_others, from_others};
+use super::far_blob::FarBlob;
 use super::split::{self, Shape};
 use super::wire::{Ask, Bytes, ENTRIES_MAX, Hit, Reply, Status, TITLES_MAX};
 use super::{Copies, CopiesError, Inner, desk, health};
@@ -88,10 +89,17 @@ impl Elsewhere for Copies {
         })
     }
 
-    fn blob(&self, _: &EntryKey, digest: &Sha256, offset: u64) -> Result<Box<dyn Read + Send>, Away> {
-        // It came, checked, with the capture.
-        let blob = self.inner.store.open_blob_at(digest, offset).map_err(|_| Away::Silent { asked: 1 })?;
-        Ok(Box::new(blob))
+    fn blob(&self, id: &EntryKey, digest: &Sha256, offset: u64) -> Result<Box<dyn Read + Send>, Away> {
+        let silent = |_| Away::Silent { asked: 1 };
+        let inner = &self.inner;
+        let capture = self.capture(id)?.ok_or(Away::Silent { asked: 1 })?;
+        if offset == 0 {
+            let len = capture.main.body.len();
+            return Ok(Box::new(FarBlob::open(inner, id, *digest, len).map_err(silent)?));
+        }
+        // The digest is of the whole: a part of it can be believed only of a body that is here, and was checked.
+        inner.runtime.block_on(blob_from_others(inner, id, &capture)).map_err(silent)?;
+        Ok(Box::new(inner.store.open_blob_at(digest, offset).map_err(|_| Away::Silent { asked: 1 })?))
     }
 
     fn totals(&self) -> Gathered<Totals> {

@@ -264,11 +264,28 @@ async fn capture_from(inner: &Arc<Inner>, contact: &Contact, id: &EntryKey) -> R
     if bytes.is_empty() {
         bytes = bulk::get(inner, &address_of(contact), &Bulk::Capture { name }).await?;
     }
-    let capture = open_capture(id, &bytes)?;
-    if let Body::Blob { len, digests } = &capture.main.body {
-        let media = capture.media().unwrap_or_default();
-        let blob = LackingBlob { sha256: digests.sha256, len: *len, media };
-        fetch_blob(inner, &address_of(contact), &blob).await?;
+    Ok(Some(open_capture(id, &bytes)?))
+}
+
+/// The large body of a capture, if it has one, onto our own disk, from the nearest of those who hold it.
+pub(super) async fn blob_from_others(inner: &Arc<Inner>, id: &EntryKey, capture: &Capture) -> Result<(), CopiesError> {
+    let Body::Blob { len, digests } = &capture.main.body else { return Ok(()) };
+    let blob = LackingBlob { sha256: digests.sha256, len: *len, media: capture.media().unwrap_or_default() };
+    let mut trouble = CopiesError::Nobody;
+    for contact in holders_of(inner, id).await? {
+        match fetch_blob(inner, &address_of(&contact), &blob).await {
+            Ok(()) => return Ok(()),
+            Err(error) => trouble = error,
+        }
     }
-    Ok(Some(capture))
+    Err(trouble)
+}
+
+/// Those who hold a capture, the nearest first.
+pub(super) async fn holders_of(inner: &Arc<Inner>, id: &EntryKey) -> Result<Vec<Contact>, CopiesError> {
+    let mut contacts: Vec<Contact> = Vec::new();
+    for place in split::places_to_read(inner, &id.key, false).await? {
+        contacts.extend(inner.reach.nearest(&inner.holders(place).await?));
+    }
+    Ok(contacts)
 }

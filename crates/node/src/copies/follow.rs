@@ -17,6 +17,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use tokio::task::{JoinError, JoinSet};
 
 /// Entries in one go.
 const BATCH_MAX: usize = 1000;
@@ -98,7 +99,8 @@ pub(super) async fn run(inner: Arc<Inner>) {
         rounds += u64::from(is_end);
         inner.followed.send_replace(Progress { rounds });
         if is_end {
-            tokio::time::sleep(inner.settings.follow_every).await;
+            // Or until somebody waits for it.
+            let _ = tokio::time::timeout(inner.settings.follow_every, inner.wanted.notified()).await;
         }
     }
 }
@@ -107,8 +109,12 @@ pub(super) async fn run(inner: Arc<Inner>) {
 pub(super) async fn handed_on(inner: &Arc<Inner>) -> Result<(), CopiesError> {
     let mut followed = inner.followed.subscribe();
     let rounds = followed.borrow().rounds;
-    // The round that is under way may have read the feed before.
-    followed.wait_for(|progress| progress.rounds >= rounds + 2).await.map(|_| ()).map_err(|_| CopiesError::Nobody)
+    // The round that is under way may have read the feed before: the one behind it has not.
+    for wanted in [rounds + 1, rounds + 2] {
+        inner.wanted.notify_one();
+        followed.wait_for(|progress| progress.rounds >= wanted).await.map_err(|_| CopiesError::Nobody)?;
+    }
+    Ok(())
 }
 
 async fn write(inner: &Arc<Inner>, path: PathBuf, cursor: FeedCursor) {
@@ -229,17 +235,17 @@ async fn hand_on(inner: &Arc<Inner>, loads: &[Load]) -> Handed {
         errand.or_insert_with(|| Errand { to, is_owner, numbers: Vec::new() }).numbers.push(number);
     };
     let mut failures = 0;
-    // Of our own: on how many other machines each must be, and may be.
-    let (mut is_well, mut is_split) = (true, false);
-    let mut own: Vec<(usize, usize)> = Vec::new();
+    let durable_on = usize::from(inner.settings.durable_on);
+    let mut done = Done { reached: vec![0; loads.len()], ..Done::default() };
     for (number, load) in loads.iter().enumerate() {
         let place = load.place(inner);
+        done.places.push(place);
         let (is_own, is_entrusted, targets) = {
             let custodian = inner.custodian();
             (custodian.owns(place), custodian.is_here(place), custodian.push_to(place))
         };
         if is_own {
-            own.push((number, targets.len()));
+            done.wanted.push((number, targets.len().min(durable_on.saturating_sub(1))));
             targets.into_iter().for_each(|to| add(to, false, number));
         } else if !(is_entrusted && load.is_brought(inner)) {
             // Also where it is ours to copy: it may have come from a person here and not from its owner, who is asked whether it lacks it.
@@ -253,44 +259,97 @@ async fn hand_on(inner: &Arc<Inner>, loads: &[Load]) -> Handed {
             };
             match told {
                 Ok(told) if told.owner.key == inner.reach.machine() => {}
-                Ok(told) => add(told.owner, true, number),
+                Ok(told) => {
+                    // The owner passes it on as it is told to; if that may be fewer than we are to wait for, we see to them ourselves.
+                    let more = inner.reach.nearest(&told).into_iter().filter(|holder| holder.key != told.owner.key);
+                    let more: Vec<Contact> = more.take(durable_on.saturating_sub(2)).collect();
+                    done.wanted.push((number, 1 + more.len()));
+                    more.into_iter().for_each(|to| add(to, false, number));
+                    add(told.owner, true, number);
+                }
                 // The ring is mending, and each of many would wait for it.
                 Err(_) if failures == FAILURES_MAX => break,
-                Err(_) => (is_well, failures) = (false, failures + 1),
+                Err(_) => (done.has_failed, failures) = (true, failures + 1),
             }
         }
     }
-    let mut reached = vec![0; loads.len()];
-    let mut under_way = tokio::task::JoinSet::new();
+    let mut under_way = JoinSet::new();
     for errand in errands.into_values() {
         let inner = inner.clone();
         let loads: Vec<Load> = errand.numbers.iter().map(|number| loads[*number].clone()).collect();
+        done.owners_asked += usize::from(errand.is_owner);
         under_way.spawn(async move {
             let result = run_errand(&inner, &errand, loads).await;
             (errand, result)
         });
     }
-    while let Some(Ok((errand, result))) = under_way.join_next().await {
+    while !done.is_enough()
+        && let Some(errand) = under_way.join_next().await
+    {
+        done.note(inner, errand);
+    }
+    let handed = done.handed();
+    if !under_way.is_empty() {
+        // The rest follows: a slow machine keeps nobody waiting, as long as not too many wait for it.
+        let permit = inner.rests.clone().acquire_owned().await;
+        let inner = inner.clone();
+        tokio::spawn(async move {
+            let _permit = permit;
+            while let Some(errand) = under_way.join_next().await {
+                done.note(&inner, errand);
+            }
+        });
+    }
+    handed
+}
+
+/// How far the errands have come.
+#[derive(Default)]
+struct Done {
+    /// Where each load lies.
+    places: Vec<Id>,
+    /// On how many other machines each load is to be before it counts as handed on.
+    wanted: Vec<(usize, usize)>,
+    /// On how many each is.
+    reached: Vec<usize>,
+    owners_asked: usize,
+    has_failed: bool,
+    is_split: bool,
+}
+
+impl Done {
+    fn note(&mut self, inner: &Inner, errand: Result<(Errand, Result<(), CopiesError>), JoinError>) {
+        let Ok((errand, result)) = errand else {
+            self.has_failed = true;
+            return;
+        };
+        self.owners_asked -= usize::from(errand.is_owner);
         match result {
             // Where it turns out to be elsewhere, it is brought there the next time.
-            Err(CopiesError::Split) => is_split = true,
-            Ok(()) => errand.numbers.iter().for_each(|number| reached[*number] += 1),
-            Err(_) if errand.is_owner => {
-                // It has changed hands, perhaps.
-                errand.numbers.iter().for_each(|number| inner.reach.forget(loads[*number].place(inner)));
-                is_well = false;
-            }
+            Err(CopiesError::Split) => self.is_split = true,
+            Ok(()) => errand.numbers.iter().for_each(|number| self.reached[*number] += 1),
             Err(_) => {
-                inner.custodian().push_failed(inner.now(), errand.to.key);
-                inner.wake.notify_one();
+                // It has changed hands, perhaps.
+                errand.numbers.iter().for_each(|number| inner.reach.forget(self.places[*number]));
+                self.has_failed |= errand.is_owner;
+                if !errand.is_owner {
+                    inner.custodian().push_failed(inner.now(), errand.to.key);
+                    inner.wake.notify_one();
+                }
             }
         }
     }
-    let needed = usize::from(inner.settings.durable_on.saturating_sub(1));
-    match is_well && own.iter().all(|(number, targets)| reached[*number] >= needed.min(*targets)) {
-        _ if is_split => Handed::Elsewhere,
-        true => Handed::Well,
-        false => Handed::Partly,
+
+    fn is_enough(&self) -> bool {
+        self.owners_asked == 0 && self.wanted.iter().all(|(number, wanted)| self.reached[*number] >= *wanted)
+    }
+
+    fn handed(&self) -> Handed {
+        match self.is_enough() && !self.has_failed {
+            _ if self.is_split => Handed::Elsewhere,
+            true => Handed::Well,
+            false => Handed::Partly,
+        }
     }
 }
 

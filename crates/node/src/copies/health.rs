@@ -73,6 +73,10 @@ impl Counters {
         *self.last_failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(format!("{what}: {error}"));
     }
 
+    fn last_failure(&self) -> Option<String> {
+        self.last_failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     pub(super) fn audited(&self, machine: PeerKey, is_right: bool) {
         let mut audits = self.audits.lock().unwrap_or_else(PoisonError::into_inner);
         if audits.len() < AUDITS_MAX || audits.contains_key(&machine) {
@@ -163,6 +167,7 @@ async fn gather(inner: &Arc<Inner>) -> HealthView {
     view.repair_objects =
         by_copies.iter().map(|(copies, objects)| objects * full.saturating_sub(u64::from(*copies))).sum();
     (view.hosts_split, view.splits) = inner.blocking(splits).await.unwrap_or_default();
+    view.last_failure = inner.counters.last_failure();
     view.repairs = inner.custodian().under_way().filter_map(repair_view).collect();
     view
 }

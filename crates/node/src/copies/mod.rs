@@ -8,6 +8,7 @@ mod bulk;
 mod desk;
 mod elsewhere;
 mod exchange;
+mod far_blob;
 mod follow;
 mod health;
 mod holdings;
@@ -26,6 +27,7 @@ use herodotus_replica::custody::{Config, Custodian};
 use herodotus_ring::Contact;
 use herodotus_ring::placement::{Placement, place_of_key};
 use herodotus_store::Store;
+use herodotus_web::archive::Everything;
 use herodotus_web::peers::HealthView;
 use holdings::{Shelf, ShelfError};
 use reach::{Reach, Told};
@@ -33,13 +35,16 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use tokio::sync::{Notify, broadcast, watch};
+use tokio::sync::{Notify, Semaphore, broadcast, watch};
 
 /// How long a node that leaves in good order may take to hand over what it holds.
 pub const HAND_OVER_MAX: Duration = Duration::from_secs(60);
 
 /// Batches of records that may wait for whoever listens; more are looked up in the ledger.
 const RECORD_NEWS_MAX: usize = 1024;
+
+/// Handings on at once that are acknowledged but not over.
+const RESTS_MAX: usize = 4;
 
 /// What went wrong, and with whom.
 #[derive(Debug, thiserror::Error)]
@@ -141,6 +146,10 @@ struct Inner {
     settings: CopiesSettings,
     reach: Arc<Reach>,
     custodian: Mutex<Custodian>,
+    /// Handings on that go on after they were acknowledged, because some machine is slow.
+    rests: Arc<Semaphore>,
+    /// Somebody waits for what was stored to be handed on.
+    wanted: Notify,
     counters: health::Counters,
     splits: split::Splits,
     start: Instant,
@@ -174,6 +183,8 @@ impl Copies {
         settings.custody.copies = usize::from(ring.admission().charter().terms().copies.max(1));
         let inner = Arc::new(Inner {
             reach: Arc::new(Reach::new(ring.clone())),
+            rests: Arc::new(Semaphore::new(RESTS_MAX)),
+            wanted: Notify::new(),
             custodian: Mutex::new(Custodian::new(ring.endpoint().key(), settings.custody.clone())),
             ring,
             store,
@@ -307,6 +318,11 @@ impl Copies {
     /// What was remembered of a place's owner was wrong.
     pub(crate) fn forget_owner(&self, place: Id) {
         self.inner.reach.forget(place);
+    }
+
+    /// All that the ring holds, to be read through. Reading waits for other machines: only where a thread may.
+    pub fn everything(&self) -> Everything {
+        Everything::new(self.inner.store.clone(), self.inner.catalogue.clone(), Arc::new(self.clone()))
     }
 
     /// Waits until everything that was stored here before is durable on as many machines as a write needs.

@@ -2,7 +2,7 @@
 //! bytes through.
 
 use super::desk::{CHALLENGE_MAX, proof};
-use super::exchange::{bring_names, fetch};
+use super::exchange::{blob_from_others, bring_names, fetch, from_others};
 use super::wire::{Ask, Name, Reply};
 use super::{CopiesError, Inner, split};
 use herodotus_base::Id;
@@ -327,7 +327,8 @@ pub(super) async fn scrub(inner: Arc<Inner>) {
 
 /// Takes a capture anew from somebody who has it.
 pub(super) async fn mend(inner: &Arc<Inner>, id: &EntryKey) -> Result<(), CopiesError> {
-    let capture = super::exchange::from_others(inner, id).await?.ok_or(CopiesError::Nobody)?;
+    let capture = from_others(inner, id).await?.ok_or(CopiesError::Nobody)?;
+    blob_from_others(inner, id, &capture).await?;
     inner.blocking(move |inner| Ok(inner.store.mend(capture)?)).await?;
     Ok(())
 }

@@ -4,11 +4,13 @@
 //! export is not larger than it need be, and importing it gives the same records again.
 
 use super::header::{self, Original, Ready};
+use super::revisit::original_in;
 use crate::capture::{Body, Capture, Kind, Record, RecordId, WarcHeader};
 use crate::coding::plain_body;
+use crate::entity_of::{Blobs, Holder};
 use crate::error::{Error, Result};
 use crate::verdict::{Verdict, heed};
-use crate::{Entry, Store};
+use crate::{Entry, EntryKey, Store};
 use herodotus_base::{Sha256, Timestamp};
 use herodotus_page::{decode_text, host_range, prefix_range, title};
 use herodotus_warc::{CdxLine, Coding, Page, Span, WaczAbout, WaczWriter, Writer};
@@ -16,6 +18,7 @@ use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Payloads that later records may be written as revisits of. Beyond this, they are written in full again.
@@ -82,9 +85,33 @@ pub struct ExportReport {
     pub damaged: u64,
 }
 
+/// What an export is made from: a store, or many machines as one.
+pub trait Source: Holder<Error = Error> {
+    /// Entries with `from <= key < to`, by key and time.
+    fn entries(&self, from: &str, to: &str) -> impl Iterator<Item = Result<Entry>>;
+    /// Where the large body of a capture is read.
+    fn blobs(&self, id: &EntryKey) -> Arc<dyn Blobs>;
+    /// Whether another capture may have this payload, too.
+    fn may_share(&self, digest: &Sha256) -> bool;
+}
+
+impl Source for Store {
+    fn entries(&self, from: &str, to: &str) -> impl Iterator<Item = Result<Entry>> {
+        self.scan(from, to, false)
+    }
+
+    fn blobs(&self, _: &EntryKey) -> Arc<dyn Blobs> {
+        Arc::new(self.clone())
+    }
+
+    fn may_share(&self, digest: &Sha256) -> bool {
+        self.inner.reader.body_place(digest).is_ok_and(|place| place.is_some_and(|place| place.shared))
+    }
+}
+
 /// Writes the selected captures. The file appears under its name only when it is whole.
-pub fn export<V: Verdict>(
-    store: &Store,
+pub fn export<S: Source, V: Verdict>(
+    source: &S,
     selection: &Selection,
     path: &Path,
     format: Format,
@@ -92,10 +119,10 @@ pub fn export<V: Verdict>(
     mut progress: impl FnMut(&ExportReport) -> V,
 ) -> Result<ExportReport> {
     let out = Output::create(path, format)?;
-    let mut exporter = Exporter { store, selection, full, out, originals: HashMap::new(), lines: Vec::new() };
+    let mut exporter = Exporter { source, selection, full, out, originals: HashMap::new(), lines: Vec::new() };
     let mut report = ExportReport::default();
     let (from, to) = selection.ranges();
-    let mut entries = store.scan(&from, &to, false).filter(|e| match e {
+    let mut entries = source.entries(&from, &to).filter(|e| match e {
         Ok(e) => e.kind == Kind::Warcinfo || selection.has_time(e.id.time),
         Err(_) => true,
     });
@@ -109,12 +136,12 @@ pub fn export<V: Verdict>(
     }
     while let Some(entry) = next {
         let entry = entry?;
-        match store.read(&entry.id) {
+        match source.read(&entry.id) {
             Ok(Some(capture)) => {
                 // A large body is read through first: nothing of a record may be written before it is known to be whole.
                 let whole = match &capture.main.body {
                     Body::Blob { digests, .. } if format != Format::Cdxj => {
-                        store.open_blob(&digests.sha256).and_then(|mut blob| blob.check())
+                        read_through(&*source.blobs(&entry.id), &digests.sha256)
                     }
                     _ => Ok(()),
                 };
@@ -137,8 +164,15 @@ pub fn export<V: Verdict>(
     Ok(report)
 }
 
-struct Exporter<'a> {
-    store: &'a Store,
+/// Reads a large body once.
+fn read_through(blobs: &dyn Blobs, digest: &Sha256) -> Result<()> {
+    let known = |e: std::io::Error| e.downcast().unwrap_or_else(Error::disk("reading a large body"));
+    let mut reader = blobs.open_blob_at(digest, 0).map_err(known)?;
+    std::io::copy(&mut reader, &mut std::io::sink()).map_err(known).map(|_| ())
+}
+
+struct Exporter<'a, S> {
+    source: &'a S,
     selection: &'a Selection,
     full: bool,
     out: Output,
@@ -148,7 +182,7 @@ struct Exporter<'a> {
     lines: Vec<CdxLine>,
 }
 
-impl Exporter<'_> {
+impl<S: Source> Exporter<'_, S> {
     /// Says who made the file, unless the archive holds that very record already.
     fn about(&mut self, first: &Option<Result<Entry>>, time: Timestamp, report: &mut ExportReport) -> Result<()> {
         let text = format!(
@@ -169,7 +203,8 @@ impl Exporter<'_> {
         let warc = Some(WarcHeader { version: "WARC/1.1".into(), fields });
         let main = Record { kind: Kind::Warcinfo, id, warc, head: Vec::new(), body };
         let capture = Capture { url, time: time.floor_second(), main, companions: Vec::new() };
-        let is_here = matches!(first, Some(Ok(e)) if e.id == capture.id()) || self.store.read(&capture.id())?.is_some();
+        let is_here =
+            matches!(first, Some(Ok(e)) if e.id == capture.id()) || self.source.read(&capture.id())?.is_some();
         if !is_here {
             self.record(&capture, &capture.main, report)?;
         }
@@ -177,15 +212,17 @@ impl Exporter<'_> {
     }
 
     fn capture(&mut self, entry: &Entry, capture: &Capture, report: &mut ExportReport) -> Result<()> {
-        let mut ready = header::of_record(self.store, capture, &capture.main)?;
+        let mut blobs = self.source.blobs(&entry.id);
+        let mut ready = header::of_record(&*blobs, capture, &capture.main)?;
         let mut resolved = None;
-        if let Some(original) = self.store.original_of(capture)? {
+        if let Some(original) = original_in(self.source, capture)? {
             // A revisit of something that is not in this file could not be replayed from it.
             resolved =
                 if self.full || !self.selection.has(&original) { self.resolve(capture, &original)? } else { None };
             match &resolved {
                 Some(record) => {
-                    let block = header::block_digest(self.store, record)?;
+                    blobs = self.source.blobs(&original.id);
+                    let block = header::block_digest(&*blobs, record)?;
                     ready = header::into_response(ready, &record.head, &record.body, block);
                 }
                 None => header::complete_revisit(&mut ready, &original),
@@ -204,7 +241,7 @@ impl Exporter<'_> {
             }
         }
         let line = self.line(entry, main, &ready);
-        let span = self.write(&ready, main, report)?;
+        let span = self.write(&*blobs, &ready, main, report)?;
         if let Some(mut line) = line {
             (line.offset, line.length) = (span.offset, span.length);
             self.index(line)?;
@@ -226,7 +263,7 @@ impl Exporter<'_> {
         if revisit.status() == Some(304) {
             return Ok(None);
         }
-        Ok(self.store.read(&original.id)?.map(|original| {
+        Ok(self.source.read(&original.id)?.map(|original| {
             let head = if revisit.main.head.is_empty() { original.main.head } else { revisit.main.head.clone() };
             Record { kind: Kind::Response, head, body: original.main.body, ..revisit.main.clone() }
         }))
@@ -235,8 +272,8 @@ impl Exporter<'_> {
     /// Keeps in mind what stands in the file, for others to be revisits of.
     fn remember(&mut self, entry: &Entry, digest: Sha256, ready: &Ready, is_shared: bool) {
         // Only what another capture is known to share is worth remembering.
-        let body_is_shared = || self.store.inner.reader.body_place(&digest).is_ok_and(|p| p.is_some_and(|p| p.shared));
-        if self.originals.len() >= ORIGINALS_MAX || !(is_shared || entry.shared || body_is_shared()) {
+        let may_share = is_shared || entry.shared || self.source.may_share(&digest);
+        if self.originals.len() >= ORIGINALS_MAX || !may_share {
             return;
         }
         let field = |name: &str| header::get(&ready.fields, name).unwrap_or_default().to_owned();
@@ -250,16 +287,17 @@ impl Exporter<'_> {
     }
 
     fn record(&mut self, capture: &Capture, record: &Record, report: &mut ExportReport) -> Result<()> {
-        let ready = header::of_record(self.store, capture, record)?;
-        self.write(&ready, record, report).map(|_| ())
+        let blobs = self.source.blobs(&capture.id());
+        let ready = header::of_record(&*blobs, capture, record)?;
+        self.write(&*blobs, &ready, record, report).map(|_| ())
     }
 
-    fn write(&mut self, ready: &Ready, record: &Record, report: &mut ExportReport) -> Result<Span> {
+    fn write(&mut self, blobs: &dyn Blobs, ready: &Ready, record: &Record, report: &mut ExportReport) -> Result<Span> {
         report.records += 1;
-        let (body, len): (Box<dyn Read + Send>, u64) = if ready.head_only {
+        let (body, len): (Box<dyn Read + Send + '_>, u64) = if ready.head_only {
             (Box::new(std::io::empty()), record.head.len() as u64)
         } else {
-            (self.store.open_body(&record.body)?, record.block_len())
+            (header::open_body(blobs, &record.body)?, record.block_len())
         };
         let mut block = record.head.as_slice().chain(body);
         self.out.write(&ready.version, &ready.fields, &mut block, len)

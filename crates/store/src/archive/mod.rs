@@ -7,7 +7,7 @@ mod import;
 mod record;
 mod revisit;
 
-pub use export::{ExportReport, Format, Selection, export};
+pub use export::{ExportReport, Format, Selection, Source, export};
 pub use import::{ImportOptions, ImportProgress, ImportReport, import};
 pub use record::WarcRecords;
 pub use revisit::original_in;

@@ -20,6 +20,8 @@ pub trait Disk: Send + Sync + Debug {
     fn remove(&self, name: &str) -> io::Result<()>;
     /// Makes the names in a folder durable.
     fn sync_dir(&self, folder: &str) -> io::Result<()>;
+    /// Bytes that may still be written, if anybody knows.
+    fn free_bytes(&self) -> Option<u64>;
 }
 
 pub trait DiskFile: Send + Sync + Debug {

@@ -68,6 +68,11 @@ impl Disk for RealDisk {
     fn sync_dir(&self, folder: &str) -> io::Result<()> {
         File::open(self.root.join(folder))?.sync_all()
     }
+
+    fn free_bytes(&self) -> Option<u64> {
+        let stat = rustix::fs::statvfs(&self.root).ok()?;
+        Some(stat.f_bavail.saturating_mul(stat.f_frsize))
+    }
 }
 
 #[derive(Debug)]

@@ -34,6 +34,7 @@ struct State {
     names: BTreeMap<String, FileId>,
     steps: Vec<Step>,
     fail_after: Option<usize>,
+    free_bytes: Option<u64>,
 }
 
 /// A simulated disk; clones share it.
@@ -68,6 +69,11 @@ impl SimDisk {
     /// From this many steps on, every further step fails as a full disk does. `None`: the disk is well again.
     pub fn fail_after(&self, steps: Option<usize>) {
         self.state().fail_after = steps;
+    }
+
+    /// How much room the disk says that there is. It does not grow less by itself.
+    pub fn set_free_bytes(&self, bytes: Option<u64>) {
+        self.state().free_bytes = bytes;
     }
 
     /// Turns one bit of a file, as a bad disk does.
@@ -162,6 +168,7 @@ impl SimDisk {
             names,
             steps: Vec::new(),
             fail_after: None,
+            free_bytes: None,
         })))
     }
 
@@ -234,6 +241,10 @@ impl Disk for SimDisk {
 
     fn sync_dir(&self, folder: &str) -> io::Result<()> {
         Self::step(&mut self.state(), Step::SyncDir(folder.to_owned()))
+    }
+
+    fn free_bytes(&self) -> Option<u64> {
+        self.state().free_bytes
     }
 }
 

@@ -25,6 +25,7 @@ pub struct BlobArrival {
 impl Store {
     /// Begins to take in a large body of this digest and length. `media` tells whether packing it is worth a try.
     pub fn blob_arrival(&self, expected: &Sha256, len: u64, media: &str) -> Result<BlobArrival> {
+        self.inner.room_for(len)?;
         let writer = self.blob_writer(media)?;
         Ok(BlobArrival { writer, hasher: sha2::Sha256::new(), expected: *expected, len, at: 0 })
     }

@@ -10,11 +10,13 @@
 mod afar;
 mod elsewhere;
 mod entries;
+mod everything;
 pub(crate) mod limits;
 mod windows;
 
 pub use elsewhere::{Away, Elsewhere, Gathered, Page, PublicAddress};
 pub(crate) use entries::Entries;
+pub use everything::Everything;
 
 use crate::answer::Trouble;
 use afar::{Afar, range_of};

@@ -3,7 +3,11 @@
 use crate::Ring;
 use crate::captures::MANY;
 use crate::common::{Answer, Face};
+use herodotus_catalogue::Catalogue;
+use herodotus_store::archive::{Format, Selection, export};
+use herodotus_web::archive::Everything;
 use regex::Regex;
+use std::sync::Arc;
 
 const UI: bool = true;
 const REPLAY: bool = false;
@@ -228,5 +232,22 @@ fn tools_are_answered_as_one_store_answers_them() {
             resume = format!("&resumeKey={}", key.trim());
         }
         assert!(lines > if order.contains("collapse") { 20 } else { MANY as usize }, "{order}: {lines}");
+    }
+}
+
+#[test]
+fn an_export_of_the_ring_is_the_export_of_one_store_that_has_everything() {
+    let ring = Ring::new();
+    let folder = tempfile::tempdir().unwrap();
+    let catalogue = Catalogue::open(&folder.path().join("catalogue")).unwrap();
+    let everything = Everything::new(ring.face.store.clone(), Arc::new(catalogue), ring.machines.clone());
+    for full in [false, true] {
+        let (alone, together) = (folder.path().join("alone.warc"), folder.path().join("together.warc"));
+        let (all, format) = (Selection::default(), Format::of_path(&alone).unwrap());
+        let expected = export(&ring.whole.store, &all, &alone, format, full, |_| {}).unwrap();
+        let report = export(&everything, &all, &together, format, full, |_| {}).unwrap();
+        assert_eq!(report, expected);
+        assert!(report.captures > 10 && report.damaged == 0, "{report:?}");
+        assert!(std::fs::read(&together).unwrap() == std::fs::read(&alone).unwrap(), "full: {full}");
     }
 }

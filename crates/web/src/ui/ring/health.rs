@@ -120,6 +120,9 @@ fn repairs(health: &HealthView) -> Markup {
                 p.note { "And " (words::count((health.repairs.len() - REPAIRS_SHOWN_MAX) as u64)) " more." }
             }
         }
+        @if let Some(failure) = &health.last_failure {
+            p.note { "What went wrong last on this machine, and is tried again by itself: " (failure) }
+        }
     }
 }
 

@@ -35,7 +35,7 @@ pub(super) fn run(pages: &Pages, goals: &mut Goals) -> Result<()> {
     let filled = watch.stop();
     drop(ring);
     let bare = rpc::bare_copy(bytes)?;
-    println!("\n### {captures} captures ({} of pages, {} in packs) onto a new machine\n", mb(raw as u64), mb(bytes));
+    println!("\n### {captures} captures ({} of pages, {} in packs) onto a new machine\n", mb(raw), mb(bytes));
     let mut table = Table::new(&["", "seconds", "MB/s of packs", "CPU s"]);
     let (took, cpu) = (filled.wall_s - joined.wall_s, filled.cpu_s - joined.cpu_s);
     let rate = |wall_s: f64| bytes as f64 / 1e6 / wall_s;

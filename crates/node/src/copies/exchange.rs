@@ -234,25 +234,30 @@ async fn fetch_blob(inner: &Arc<Inner>, from: &Address, blob: &LackingBlob) -> R
         .await
 }
 
-/// A capture from the nearest of those who hold it, checked; from the next if one fails. `None`: they say that there is none.
+/// A capture from the nearest of those who hold it, checked; from the next if one fails. `None`: all of them say that there is none. If one that
+/// cannot be asked may have it, that is an error: it may go better the next time.
 pub(super) async fn from_others(inner: &Arc<Inner>, id: &EntryKey) -> Result<Option<Capture>, CopiesError> {
-    let mut has_answered = false;
-    let mut trouble = CopiesError::Nobody;
+    let (mut has_answered, mut trouble) = (false, None);
     // What was remembered of the holders may be out of date: then once more.
     for is_again in [false, true] {
+        trouble = None;
         for place in split::places_to_read(inner, &id.key, is_again).await? {
             let told = inner.holders(place).await?;
             for contact in inner.reach.nearest(&told) {
                 match capture_from(inner, &contact, id).await {
                     Ok(Some(capture)) => return Ok(Some(capture)),
                     Ok(None) => has_answered = true,
-                    Err(error) => trouble = error,
+                    Err(error) => trouble = Some(error),
                 }
             }
             inner.reach.forget(place);
         }
     }
-    if has_answered { Ok(None) } else { Err(trouble) }
+    match trouble {
+        None if has_answered => Ok(None),
+        None => Err(CopiesError::Nobody),
+        Some(trouble) => Err(trouble),
+    }
 }
 
 async fn capture_from(inner: &Arc<Inner>, contact: &Contact, id: &EntryKey) -> Result<Option<Capture>, CopiesError> {

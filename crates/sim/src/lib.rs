@@ -1,7 +1,7 @@
 //! Protocol machines by the thousand, on virtual time: whatever happens to nodes in years happens here in minutes, and again the same way
 //! for the same seed.
 //!
-//! [`World`] runs any [`Node`] over a [`Network`]; [`ring`] fills it with the machines of `herodotus-ring`, does them harm and measures;
+//! [`World`] runs any [`Node`] over a [`Network`]; [`ring`] fills it with the machines of `herodotus-ring`, does them harm and measures; [`links`] does so with those of `herodotus-links`;
 //! [`checkers`] hold one promise each against what is there. Nothing here touches a clock, a socket or a file.
 //!
 //! What it cannot show: faults of the real transport and of the real disk, and speed on real machines. The idea and much of the manner are
@@ -11,6 +11,7 @@ pub mod chance;
 pub mod checkers;
 mod clock;
 mod error;
+pub mod links;
 mod network;
 mod node;
 pub mod plot;

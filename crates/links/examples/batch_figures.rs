@@ -52,7 +52,8 @@ fn files(directory: &Path, out: &mut Vec<PathBuf>) {
 fn absolute(text: &str, out: &mut BTreeSet<WebUrl>) {
     for (at, _) in text.match_indices("http") {
         let rest = &text[at..];
-        let end = rest.find(|c: char| !c.is_ascii_graphic() || "\"'<>()[]{}|\\^`,;*#".contains(c)).unwrap_or(rest.len());
+        let end =
+            rest.find(|c: char| !c.is_ascii_graphic() || "\"'<>()[]{}|\\^`,;*#".contains(c)).unwrap_or(rest.len());
         let url = rest[..end].trim_end_matches(['.', ':', '!', '?']).replace("&amp;", "&");
         let Ok(url) = WebUrl::parse(&url) else { continue };
         if url.host().contains('.') && url.as_str().len() < 300 {
@@ -79,7 +80,9 @@ fn prospect(url: &WebUrl) -> Prospect {
 fn table(name: &str, links: &[(CrawlId, Prospect)]) {
     let url_bytes: usize = links.iter().map(|(_, prospect)| prospect.url.len()).sum();
     println!("\n{name}: {} links, URLs of {} bytes on average\n", links.len(), url_bytes / links.len().max(1));
-    println!("| links in a batch | batches | bytes a link in the batch | everything counted | µs a link to close | to open |");
+    println!(
+        "| links in a batch | batches | bytes a link in the batch | everything counted | µs a link to close | to open |"
+    );
     println!("|---:|---:|---:|---:|---:|---:|");
     for size in [10, 30, 100, 300, 1_000, 10_000] {
         let batches: Vec<_> = links.chunks_exact(size).collect();
@@ -123,7 +126,8 @@ fn main() {
         if is_page {
             let mut reader = PageReader::new(page.clone(), Document::Html, Some("utf-8"));
             reader.push(bytes);
-            within.extend(reader.finish().links.into_iter().map(|link| link.url).filter(|url| url.host() == page.host()));
+            within
+                .extend(reader.finish().links.into_iter().map(|link| link.url).filter(|url| url.host() == page.host()));
         }
     }
     let mut hosts: BTreeMap<Id, Vec<WebUrl>> = BTreeMap::new();

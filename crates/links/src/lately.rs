@@ -20,13 +20,12 @@ struct Slot {
 #[derive(Debug)]
 pub struct Lately {
     slots: Box<[Slot]>,
-    next_way: usize,
 }
 
 impl Lately {
     /// So many slots, sixteen bytes each, rounded up to a power of two.
     pub fn new(slots: usize) -> Self {
-        Self { slots: vec![Slot::default(); slots.max(WAYS).next_power_of_two()].into(), next_way: 0 }
+        Self { slots: vec![Slot::default(); slots.max(WAYS).next_power_of_two()].into() }
     }
 
     pub(crate) fn contains(&self, name: &[u8; NAME_BYTES]) -> bool {
@@ -44,9 +43,8 @@ impl Lately {
         let bucket = &mut self.slots[start..start + WAYS];
         let same = bucket.iter().position(|slot| slot.print == new.print);
         let free = bucket.iter().position(|slot| slot.print == 0);
-        bucket[same.or(free).unwrap_or(self.next_way)] = new;
-        // Any rule will do that is not always the same slot.
-        self.next_way = (self.next_way + 1) % WAYS;
+        // Any rule will do that is not always the same slot, and a fingerprint is as good as chance.
+        bucket[same.or(free).unwrap_or(new.print as usize % WAYS)] = new;
     }
 
     fn find(&self, name: &[u8; NAME_BYTES]) -> (usize, Slot) {
@@ -62,9 +60,9 @@ mod tests {
     use super::*;
 
     fn name(n: u64, depth: u16) -> [u8; NAME_BYTES] {
+        let digest = herodotus_base::Sha256::of(&n.to_be_bytes()).0;
         let mut out = [0; NAME_BYTES];
-        out[..8].copy_from_slice(&n.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes());
-        out[8..12].copy_from_slice(&(n as u32).wrapping_mul(2_654_435_761).to_be_bytes());
+        out[..12].copy_from_slice(&digest[..12]);
         out[12..14].copy_from_slice(&depth.to_be_bytes());
         out
     }

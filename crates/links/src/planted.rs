@@ -13,8 +13,6 @@ pub enum Planted {
     DropRest,
     /// A link that comes back while it is under way is taken for the one that is under way, and goes with its acknowledgement.
     AckTakesReturned,
-    /// An acknowledgement of an earlier life of the process counts for a batch of this one.
-    IdsBeginAnew,
 }
 
 impl Planted {

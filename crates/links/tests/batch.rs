@@ -22,10 +22,12 @@ fn any_url() -> impl Strategy<Value = String> {
 
 fn any_link() -> impl Strategy<Value = (CrawlId, Prospect)> {
     let crawl = (0..3_u8).prop_map(|n| [n; 16]);
-    (crawl, any_url(), any::<(u8, u16, u8, u8, bool)>()).prop_map(|(crawl, url, (kind, depth, hops, redirects, seed))| {
-        let (kind, depth) = (kind % 4, if depth % 3 == 0 { depth } else { depth % 5 });
-        (crawl, Prospect { url, kind, depth, hops: hops % 3, redirects: redirects % 2, seed })
-    })
+    (crawl, any_url(), any::<(u8, u16, u8, u8, bool)>()).prop_map(
+        |(crawl, url, (kind, depth, hops, redirects, seed))| {
+            let (kind, depth) = (kind % 4, if depth % 3 == 0 { depth } else { depth % 5 });
+            (crawl, Prospect { url, kind, depth, hops: hops % 3, redirects: redirects % 2, seed })
+        },
+    )
 }
 
 /// The order does not matter, and doubles are one.

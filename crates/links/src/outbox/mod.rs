@@ -110,6 +110,8 @@ pub struct Outbox<T: Table> {
 /// Parts of the circle whose walking is counted apart: a power of two, 16 KB.
 const WALKED_PARTS: usize = 4_096;
 
+const DELAY_MIN: Duration = Duration::from_millis(1);
+
 impl<T: Table> Outbox<T> {
     /// Begins, or goes on from what lies in the table.
     pub fn open(mut table: T, config: Config) -> Result<Self> {
@@ -130,7 +132,7 @@ impl<T: Table> Outbox<T> {
         table.write(changes).map_err(Error::table("written"))?;
         // A number that is given twice would let an old acknowledgement stand for a new batch.
         table.sync().map_err(Error::table("synced"))?;
-        let first_id = if config.planted.is(Planted::IdsBeginAnew) { 0 } else { lives << 32 };
+        let first_id = lives << 32;
         let mut outbox = Self {
             table,
             atlas: Atlas::default(),
@@ -192,20 +194,17 @@ impl<T: Table> Outbox<T> {
             return Ok(false);
         }
         self.counts.added += 1;
+        // Popular links are found again while they are under way: they lie in the table, and that will do.
+        if self.flights.has(&key) {
+            return Ok(true);
+        }
         self.keep(now, key, Entry { crawl, steps: 0, prospect })?;
         Ok(true)
     }
 
     /// Takes in a link that came from another node and is not ours; `steps` is what its batch said. Must be followed by [`Outbox::flush`] before that
     /// batch is acknowledged.
-    pub fn forward(
-        &mut self,
-        now: Duration,
-        crawl: CrawlId,
-        place: Id,
-        prospect: Prospect,
-        steps: u8,
-    ) -> Result<()> {
+    pub fn forward(&mut self, now: Duration, crawl: CrawlId, place: Id, prospect: Prospect, steps: u8) -> Result<()> {
         self.check(&crawl, &prospect)?;
         self.counts.forwarded += 1;
         if self.config.planted.is(Planted::DropRest) {
@@ -397,7 +396,8 @@ impl<T: Table> Outbox<T> {
 
     /// There is something to do: a round, soon.
     fn stir(&mut self, now: Duration) {
-        self.due = self.due.or(Some(now + self.config.delay));
+        // Never at once, or a round that can do nothing would be followed by another.
+        self.due = self.due.or(Some(now + self.config.delay.max(DELAY_MIN)));
     }
 
     /// What rested goes on, as if it had just been found.

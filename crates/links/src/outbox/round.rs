@@ -71,19 +71,29 @@ impl<T: Table> Outbox<T> {
         if self.flights.len() >= self.config.flights_max {
             return Ok(None);
         }
-        if self.round.is_none() {
-            let is_due = self.due.is_some_and(|due| due <= now) || self.fresh >= self.config.links_flush;
-            if !is_due {
-                return Ok(None);
-            }
-            self.begin_round(now)?;
-        }
-        let sent = self.go_on(now);
+        let sent = self.work(now);
         if sent.is_err() {
             // The disk may be better next time; nothing was taken out of the table.
             self.stir(now);
         }
         sent
+    }
+
+    /// Goes on with the round, and begins the next one if that has come due meanwhile.
+    fn work(&mut self, now: Duration) -> Result<Option<Send>> {
+        loop {
+            if self.round.is_none() {
+                let is_due = self.due.is_some_and(|due| due <= now) || self.fresh >= self.config.links_flush;
+                if !is_due {
+                    return Ok(None);
+                }
+                self.begin_round(now)?;
+            }
+            let sent = self.go_on(now)?;
+            if sent.is_some() {
+                return Ok(sent);
+            }
+        }
     }
 
     fn begin_round(&mut self, now: Duration) -> Result<()> {

@@ -51,18 +51,18 @@ pub struct Machine {
 }
 
 /// A place as links of a host have it.
-pub fn place_of(url: &str) -> Id {
+pub(super) fn place_of(url: &str) -> Id {
     Id::of_host(url.split('/').nth(2).unwrap_or_default(), 0)
 }
 
-pub fn name_of(crawl: &CrawlId, prospect: &Prospect) -> [u8; 32] {
-    let Prospect { url, kind, depth, hops, redirects, seed } = prospect;
-    let text = format!("{crawl:?} {url} {kind} {depth} {hops} {redirects} {seed}");
-    Sha256::of(text.as_bytes()).0
+/// What identifies a link to those who keep count of them: all but its depth, and the depth.
+pub(super) fn name_of(crawl: &CrawlId, prospect: &Prospect) -> ([u8; 32], u16) {
+    let text = [crawl, prospect.url.as_bytes()].concat();
+    (Sha256::of(&text).0, prospect.depth)
 }
 
 /// The owner of a place, and its arc.
-pub fn owner_of(view: &View, place: Id) -> Option<(usize, (Id, Id))> {
+pub(super) fn owner_of(view: &View, place: Id) -> Option<(usize, (Id, Id))> {
     let (id, slot) = view.range(place..).next().or_else(|| view.iter().next())?;
     let (before, _) = view.range(..id).next_back().or_else(|| view.iter().next_back())?;
     Some((*slot, (*before, *id)))
@@ -98,6 +98,14 @@ impl Machine {
 
     pub fn taken(&self) -> &Disk {
         &self.taken
+    }
+
+    /// Links that were taken as its own, by name.
+    pub fn taken_in(disk: &Disk) -> impl Iterator<Item = ([u8; 32], u16)> {
+        disk.values().filter_map(|(key, _)| {
+            let (name, depth) = key.split_first_chunk()?;
+            Some((*name, u16::from_be_bytes(depth.try_into().ok()?)))
+        })
     }
 
     /// The ring says: these are its members. What follows from that is told to the outbox as a driver would.
@@ -146,12 +154,14 @@ impl Machine {
     }
 
     fn owns(&self, place: Id) -> bool {
-        self.view.contains_key(&self.contact.id) && owner_of(&self.view, place).is_some_and(|(slot, _)| slot == self.slot)
+        self.view.contains_key(&self.contact.id)
+            && owner_of(&self.view, place).is_some_and(|(slot, _)| slot == self.slot)
     }
 
     fn take(&mut self, crawl: &CrawlId, prospect: &Prospect) {
-        let changes = vec![(name_of(crawl, prospect).to_vec(), Some(Vec::new()))];
-        self.taken.write(changes).expect("a disk in memory");
+        let (name, depth) = name_of(crawl, prospect);
+        let key = [&name[..], &depth.to_be_bytes()].concat();
+        self.taken.write(vec![(key, Some(Vec::new()))]).expect("a disk in memory");
     }
 
     fn flush(&mut self) {
@@ -224,7 +234,7 @@ impl Machine {
     }
 
     /// Links that lie in an outbox's table, by name.
-    pub fn links_in(disk: &Disk) -> BTreeSet<[u8; 32]> {
+    pub fn links_in(disk: &Disk) -> BTreeSet<([u8; 32], u16)> {
         let mut outbox = Outbox::open(disk.clone(), Config { flights_max: usize::MAX, ..Config::default() })
             .expect("a disk in memory");
         let all = contact_of(0, 0, 0);

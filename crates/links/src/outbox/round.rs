@@ -217,7 +217,7 @@ impl<T: Table> Outbox<T> {
         if self.lookups.has(now, place, stretch.last) {
             return Choice::Wait;
         }
-        let part = usize::from(u16::from_be_bytes([place.0[0], place.0[1]])) * WALKED_PARTS >> 16;
+        let part = (usize::from(u16::from_be_bytes([place.0[0], place.0[1]])) * WALKED_PARTS) >> 16;
         let walked = self.walked.get_mut(part);
         match (walker, walked) {
             (Some(walker), Some(walked)) if !self.config.costs.lookup_pays((*walked).into(), links, walker.steps) => {

@@ -4,11 +4,14 @@ use herodotus_frontier::Table;
 use std::collections::BTreeMap;
 use std::io;
 
+/// A key, and its value or its end.
+type Change = (Vec<u8>, Option<Vec<u8>>);
+
 #[derive(Clone, Debug, Default)]
 pub struct Disk {
     map: BTreeMap<Vec<u8>, Vec<u8>>,
     /// For each write since the last sync, what was there before.
-    tail: Vec<Vec<(Vec<u8>, Option<Vec<u8>>)>>,
+    tail: Vec<Vec<Change>>,
 }
 
 impl Disk {
@@ -60,7 +63,7 @@ impl Table for Disk {
         Ok(range.take(limit).map(|(key, value)| (key.clone(), value.clone())).collect())
     }
 
-    fn write(&mut self, changes: Vec<(Vec<u8>, Option<Vec<u8>>)>) -> io::Result<()> {
+    fn write(&mut self, changes: Vec<Change>) -> io::Result<()> {
         let mut undo = Vec::with_capacity(changes.len());
         for (key, value) in changes {
             let before = self.put(key.clone(), value);

@@ -240,7 +240,7 @@ impl<T: Table> Outbox<T> {
     fn may_be_small(&mut self, now: Duration) -> bool {
         let each = Duration::from_secs(1) / self.config.small_batches_per_s.max(1);
         // A second's worth may go at once.
-        let is_allowed = true || self.small_until <= now + Duration::from_secs(1);
+        let is_allowed = self.small_until <= now + Duration::from_secs(1);
         if is_allowed {
             self.small_until = self.small_until.max(now) + each;
         }

@@ -62,6 +62,8 @@ enum Command {
     Ring(commands::ring::Ring),
     /// Simulate thousands of machines on this one
     Sim(commands::sim::Sim),
+    /// Say how many machines an archive needs, and how safe it is
+    Plan(Box<commands::plan::Plan>),
     /// Archive sites, and go on where a crawl was left
     Crawl(Box<commands::crawl::Crawl>),
     /// List crawls, and what they know
@@ -116,7 +118,7 @@ impl Command {
             Self::Compact(_) => {
                 BesideNode::Refused("packs cannot be rewritten while it may write to them; stop it first")
             }
-            Self::Demo(_) | Self::Serve(_) | Self::Sim(_) => BesideNode::Apart,
+            Self::Demo(_) | Self::Serve(_) | Self::Sim(_) | Self::Plan(_) => BesideNode::Apart,
         }
     }
 
@@ -127,6 +129,7 @@ impl Command {
             Self::Serve(c) => c.run(session),
             Self::Ring(c) => c.run(session),
             Self::Sim(c) => c.run(session),
+            Self::Plan(c) => c.run(session),
             Self::Crawl(c) => c.run(session),
             Self::Crawls(c) => c.run(session),
             Self::Import(c) => c.run(session),

@@ -5,6 +5,7 @@ use anyhow::{Context, Result, bail};
 use herodotus_node::Keeper;
 use herodotus_node::copies::Copies;
 use herodotus_node::ring::RingNode;
+use herodotus_node::together::Together;
 use herodotus_store::{Options, Store};
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -39,6 +40,7 @@ pub(crate) struct House {
     pub(crate) keeper: Keeper,
     pub(crate) ring: Option<RingNode>,
     pub(crate) copies: Option<Copies>,
+    pub(crate) together: Option<Together>,
     pub(crate) runtime: tokio::runtime::Handle,
 }
 
@@ -122,6 +124,12 @@ impl Session {
     pub(crate) fn copies(&self) -> Option<(Copies, tokio::runtime::Handle)> {
         let house = &self.inside.as_ref()?.house;
         Some((house.copies.clone()?, house.runtime.clone()))
+    }
+
+    /// The crawls that the ring makes together.
+    pub(crate) fn together(&self) -> Option<(Together, tokio::runtime::Handle)> {
+        let house = &self.inside.as_ref()?.house;
+        Some((house.together.clone()?, house.runtime.clone()))
     }
 
     /// Waits until what was stored is kept by as many machines of the ring as a write needs; at once outside of a ring. Says how it went.

@@ -26,6 +26,7 @@ mod span;
 mod state;
 mod table;
 mod tally;
+mod territory;
 mod trap;
 mod visit;
 
@@ -36,4 +37,5 @@ pub use settings::{Media, Rank, Scope, Settings, Traps};
 pub use span::Span;
 pub use table::{MemoryTable, Table};
 pub use tally::{Skipped, Tally};
+pub use territory::{Prospect, Territory};
 pub use visit::{Answer, End, Errand, Next, Outcome, Pressure, RobotsAnswer, Settled, Version, Visit, VisitId};

@@ -69,7 +69,8 @@ impl UrlRecord {
         self.place.is_none()
     }
 
-    pub(crate) fn encode(&self) -> Vec<u8> {
+    /// Its bytes, as they lie in the table and with other machines.
+    pub fn encode(&self) -> Vec<u8> {
         let mut out = Writer::default();
         out.bytes.push(FORM);
         let flags = u8::from(self.seed)
@@ -99,7 +100,7 @@ impl UrlRecord {
         out.bytes
     }
 
-    pub(crate) fn decode(bytes: &[u8]) -> Result<Self> {
+    pub fn decode(bytes: &[u8]) -> Result<Self> {
         let mut from = Reader::new(bytes, "the record of a URL");
         let head: [u8; 7] = from.bytes(7)?.try_into().map_err(|_| Error::damaged("a URL record without a head"))?;
         let [form, flags, kind, hops, redirects, dead, tries] = head;

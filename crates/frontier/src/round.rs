@@ -84,8 +84,13 @@ impl Clock {
             time + period_ms as i64 - place(period_ms as i64 / 10)
         };
         let due = due.max(time + 1);
-        self.due_ms_max = self.due_ms_max.max(due);
+        self.note_due(due);
         due
+    }
+
+    /// Something is due then: the next run begins behind it.
+    pub(crate) fn note_due(&mut self, due_ms: i64) {
+        self.due_ms_max = self.due_ms_max.max(due_ms);
     }
 }
 

@@ -34,6 +34,8 @@ pub struct Visit {
     pub round_began: Timestamp,
     /// Visited for the first time in this crawl.
     pub first: bool,
+    /// The time between two requests that the host is given.
+    pub delay_ms: u64,
 }
 
 /// What there is to do.

@@ -6,7 +6,7 @@ use crate::error::Refusal;
 use crate::frame::{Admit, Form, Head, Hello, Nonce, decode, encode, encode_as};
 use crate::identity::admission::{CHARTER, INVITATIONS, OWNER, PASS, REVOCATIONS};
 use crate::identity::invitation::Invitations;
-use crate::identity::{Charter, Pass, Revocations, RingId, Ticket, file};
+use crate::identity::{Charter, Draft, Pass, Revocations, RingId, Ticket, file};
 use crate::limits;
 use data_encoding::HEXLOWER;
 use herodotus_base::{PeerKey, Timestamp};
@@ -36,7 +36,17 @@ fn key() -> PeerKey {
 }
 
 fn charter() -> Charter {
-    Charter::closed(&owner(), "letters", 16, 6, at(1_700_000_000_000)).unwrap()
+    charter_of(false)
+}
+
+fn charter_of(is_by_url: bool) -> Charter {
+    let draft = Draft { name: "letters", r: 16, copies: 6, is_by_url };
+    Charter::closed(&owner(), draft, at(1_700_000_000_000)).unwrap()
+}
+
+fn open_by_url() -> Charter {
+    let draft = Draft { name: "everybody", r: 16, copies: 6, is_by_url: true };
+    Charter::open(draft, 4, at(1_700_000_000_000)).unwrap()
 }
 
 fn ring() -> RingId {
@@ -106,6 +116,8 @@ fn written() -> Vec<(&'static str, Vec<u8>)> {
         ("frame-notice", payload(Form::Notice)),
         ("frame-stream", payload(Form::Stream)),
         ("file-charter", file::to_bytes(CHARTER, &charter()).unwrap()),
+        ("file-charter-by-url", file::to_bytes(CHARTER, &charter_of(true)).unwrap()),
+        ("file-charter-open-by-url", file::to_bytes(CHARTER, &open_by_url()).unwrap()),
         ("file-owner", file::to_bytes(OWNER, &owner().to_bytes()).unwrap()),
         ("file-pass", file::to_bytes(PASS, &pass()).unwrap()),
         ("file-revocations", file::to_bytes(REVOCATIONS, &revocations()).unwrap()),
@@ -159,6 +171,14 @@ fn what_the_first_version_wrote_is_read() {
     assert!(bytes.is_empty());
     let here = Path::new("here");
     assert_eq!(file::from_bytes::<Charter>(here, CHARTER, &read("file-charter")).unwrap(), charter());
+    assert!(!charter().terms().is_by_url);
+    let by_url: Charter = file::from_bytes(here, CHARTER, &read("file-charter-by-url")).unwrap();
+    assert_eq!(by_url, charter_of(true));
+    by_url.check().unwrap();
+    assert_ne!(by_url.ring().unwrap(), ring());
+    let by_url: Charter = file::from_bytes(here, CHARTER, &read("file-charter-open-by-url")).unwrap();
+    assert_eq!(by_url, open_by_url());
+    by_url.check().unwrap();
     assert_eq!(file::from_bytes::<[u8; 32]>(here, OWNER, &read("file-owner")).unwrap(), [1; 32]);
     assert_eq!(file::from_bytes::<Pass>(here, PASS, &read("file-pass")).unwrap(), pass());
     let list: Revocations = file::from_bytes(here, REVOCATIONS, &read("file-revocations")).unwrap();

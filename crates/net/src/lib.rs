@@ -34,8 +34,8 @@ pub use address::{Address, Caller, Kind};
 pub use endpoint::Endpoint;
 pub use error::{CallError, NetError, Refusal};
 pub use identity::{
-    Admission, Charter, Claim, Holders, Invitation, Pass, PlaceError, Revocations, RingId, RingKind, Terms, Ticket,
-    check_place,
+    Admission, Charter, Claim, Draft, Holders, Invitation, Pass, PlaceError, Revocations, RingId, RingKind, Terms,
+    Ticket, check_place,
 };
 pub use join::join;
 pub use link::Side;

@@ -1,4 +1,4 @@
-//! Peers that mean harm. Each time the endpoint must be as well afterwards as before: it answers an honest peer.
+//! Peers that mean harm (ten thousand dials of them are in `crowd.rs`). Each time the endpoint must be as well afterwards as before: it answers an honest peer.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -470,7 +470,7 @@ async fn a_flood_of_calls_over_the_rate_waits_and_is_then_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn ten_thousand_connections_are_turned_away_at_the_door() {
+async fn thousands_of_first_packets_and_of_handshakes_that_go_nowhere_are_turned_away_at_the_door() {
     let limits = Limits { handshakes_max: 32, handshakes_per_address_max: 16, accepted_per_address_max: 24, ..quick() };
     let (one, honest) = two(limits).await;
     one.must_answer(&honest).await;

@@ -118,7 +118,12 @@ impl Keeper {
         }
     }
 
-    fn define(&self, ask: &CrawlAsk) -> Result<(String, Definition), Refused> {
+    /// Something is news about a crawl.
+    pub(crate) fn tell_changed(&self) {
+        self.inner.changed.send_modify(|n| *n += 1);
+    }
+
+    pub(crate) fn define(&self, ask: &CrawlAsk) -> Result<(String, Definition), Refused> {
         let said = |error: crawl::Error| Refused(error.to_string());
         let wanted = Definition { seeds: ask.seeds.clone(), ..self.inner.base.clone() };
         let first = wanted.seed_urls().map_err(said)?.into_iter().next();
@@ -389,6 +394,7 @@ fn view(name: &str, definition: &Definition, state: CrawlState, progress: Progre
         failures: reasons(&tally.failures),
         skipped: reasons(&tally.skipped),
         busiest: Vec::new(),
+        machines: Vec::new(),
         events: Vec::new(),
         trouble: None,
     }

@@ -9,6 +9,7 @@ pub mod crawl;
 mod indexer;
 mod keeper;
 pub mod ring;
+pub mod together;
 
 pub use indexer::Indexer;
 pub use keeper::{Charge, Keeper, Urls};

@@ -16,7 +16,7 @@ pub struct Config {
     pub asked_max: usize,
     /// How often the first successor is asked for its neighbours: how long a newcomer stays unknown.
     pub stabilise_every: Duration,
-    /// How often one finger is looked up anew. They only save hops.
+    /// How often one finger is asked whether it still is one, or looked up. They only save hops.
     pub finger_every: Duration,
     /// How often a remembered peer is asked whether it knows another ring, or the same one better.
     pub probe_every: Duration,

@@ -21,6 +21,7 @@ fn main() {
             "virtuals" => options.virtuals = read(value),
             "known_max" => options.known_max = read(value),
             "lookups" => options.lookups = read(value),
+            "warming" => options.warming = read(value),
             "plot" => plot = Some(value.to_owned()),
             _ => panic!("{name} is not known"),
         }

@@ -1,8 +1,9 @@
 //! Protocol machines by the thousand, on virtual time: whatever happens to nodes in years happens here in minutes, and again the same way
 //! for the same seed.
 //!
-//! [`World`] runs any [`Node`] over a [`Network`]; [`ring`] fills it with the machines of `herodotus-ring`, does them harm and measures; [`links`] does so with those of `herodotus-links`;
-//! [`checkers`] hold one promise each against what is there. Nothing here touches a clock, a socket or a file.
+//! [`World`] runs any [`Node`] over a [`Network`]; [`ring`] fills it with the machines of `herodotus-ring`, does them harm and measures;
+//! [`checkers`] hold one promise each against what is there. [`replica`] is the same for copies, [`links`] for links on their way. [`crawl`] is a model of its own: who fetches what. Nothing here touches a
+//! clock, a socket or a file.
 //!
 //! What it cannot show: faults of the real transport and of the real disk, and speed on real machines. The idea and much of the manner are
 //! those of the simulators of FoundationDB and TigerBeetle.
@@ -10,11 +11,13 @@
 pub mod chance;
 pub mod checkers;
 mod clock;
+pub mod crawl;
 mod error;
 pub mod links;
 mod network;
 mod node;
 pub mod plot;
+pub mod replica;
 pub mod ring;
 mod world;
 

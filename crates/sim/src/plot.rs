@@ -11,6 +11,11 @@ const LEFT: f64 = 76.0;
 const RIGHT: f64 = 24.0;
 const TOP: f64 = 40.0;
 const BOTTOM: f64 = 52.0;
+/// Room for the name of a series.
+const NAME_WIDTH: f64 = 150.0;
+const NAME_HEIGHT: f64 = 16.0;
+/// So many names find room beside the curves.
+const NAMES_INSIDE_MAX: usize = 4;
 /// Told apart by most eyes that see colours otherwise (Okabe and Ito).
 const COLOURS: [&str; 6] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
 
@@ -156,16 +161,22 @@ impl Plot {
             (y0 + y1) / 2.0,
             escape(&self.up)
         );
+        let names = Corner::emptiest(&self.series, &across, &up);
         for (at, series) in self.series.iter().enumerate() {
             let colour = COLOURS[at % COLOURS.len()];
             series.draw(out, colour, &across, &up);
-            if self.series.len() > 1 {
-                // Names stand in the lower right, where distributions leave room.
-                let y = y0 - 12.0 - 16.0 * (self.series.len() - 1 - at) as f64;
+            if self.series.len() > NAMES_INSIDE_MAX {
+                // Many names stand in a row above, where no curve can cross them.
+                let x = x0 + at as f64 * (x1 - x0) / self.series.len() as f64;
+                let name = escape(&series.name);
+                let _ =
+                    writeln!(out, "<text x=\"{x:.1}\" y=\"35\" fill=\"{colour}\" font-weight=\"600\">{name}</text>");
+            } else if self.series.len() > 1 {
+                let y = names.baseline(at, self.series.len());
+                let (x, anchor) = if names == Corner::UpperLeft { (x0 + 8.0, "start") } else { (x1 - 8.0, "end") };
                 let _ = writeln!(
                     out,
-                    "<text x=\"{}\" y=\"{y}\" text-anchor=\"end\" fill=\"{colour}\">{}</text>",
-                    x1 - 8.0,
+                    "<text x=\"{x}\" y=\"{y}\" text-anchor=\"{anchor}\" fill=\"{colour}\">{}</text>",
                     escape(&series.name)
                 );
             }
@@ -173,7 +184,53 @@ impl Plot {
     }
 }
 
+/// Where names stand.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Corner {
+    LowerRight,
+    UpperRight,
+    UpperLeft,
+}
+
+impl Corner {
+    /// The one that least is drawn in; the lower right, where distributions leave room, if there is a choice.
+    fn emptiest(series: &[Series], across: &dyn Fn(f64) -> f64, up: &dyn Fn(f64) -> f64) -> Self {
+        let drawn: Vec<(f64, f64)> = series.iter().flat_map(|series| series.way(across, up)).collect();
+        let in_the_way = |corner: &Self| drawn.iter().filter(|point| corner.holds(**point, series.len())).count();
+        let corners = [Self::LowerRight, Self::UpperRight, Self::UpperLeft];
+        corners.into_iter().min_by_key(in_the_way).unwrap_or(Self::LowerRight)
+    }
+
+    fn holds(self, (x, y): (f64, f64), names: usize) -> bool {
+        let (width, height) = (NAME_WIDTH, NAME_HEIGHT * names as f64 + 8.0);
+        let is_right = x > WIDTH - RIGHT - width;
+        match self {
+            Self::LowerRight => is_right && y > HEIGHT - BOTTOM - height,
+            Self::UpperRight => is_right && y < TOP + height,
+            Self::UpperLeft => x < LEFT + width && y < TOP + height,
+        }
+    }
+
+    fn baseline(self, at: usize, names: usize) -> f64 {
+        match self {
+            Self::LowerRight => HEIGHT - BOTTOM - 12.0 - NAME_HEIGHT * (names - 1 - at) as f64,
+            Self::UpperRight | Self::UpperLeft => TOP + 16.0 + NAME_HEIGHT * at as f64,
+        }
+    }
+}
+
 impl Series {
+    /// Places on paper that it goes through, close enough to each other to tell where it is.
+    fn way(&self, across: &dyn Fn(f64) -> f64, up: &dyn Fn(f64) -> f64) -> Vec<(f64, f64)> {
+        let points = self.points.iter().filter(|(x, y)| x.is_finite() && y.is_finite());
+        let points: Vec<(f64, f64)> = points.map(|(x, y)| (across(*x), up(*y))).collect();
+        let between = points.windows(2).flat_map(|pair| {
+            let [(x0, y0), (x1, y1)] = [pair[0], pair[1]];
+            (1..8).map(f64::from).map(move |eighth| (x0 + (x1 - x0) * eighth / 8.0, y0 + (y1 - y0) * eighth / 8.0))
+        });
+        between.chain(points.iter().copied()).collect()
+    }
+
     fn draw(&self, out: &mut String, colour: &str, across: &dyn Fn(f64) -> f64, up: &dyn Fn(f64) -> f64) {
         let points = self.points.iter().filter(|(x, y)| x.is_finite() && y.is_finite());
         if self.mark == Mark::Points {
@@ -232,6 +289,20 @@ mod tests {
             (number(0.2), number(150.0), number(0.0), number(2.5)),
             ("0.2".into(), "150".into(), "0".into(), "2.5".into())
         );
+    }
+
+    #[test]
+    fn names_stand_where_nothing_is_drawn() {
+        let (across, up) =
+            (|x: f64| LEFT + x * (WIDTH - LEFT - RIGHT), |y: f64| TOP + (1.0 - y) * (HEIGHT - TOP - BOTTOM));
+        let corner = |points: &[(f64, f64)]| {
+            let series = Series { name: "s".into(), mark: Mark::Line, points: points.to_vec() };
+            Corner::emptiest(&[series.clone(), series], &across, &up)
+        };
+        assert_eq!(corner(&[(0.0, 0.0), (0.1, 1.0), (1.0, 1.0)]), Corner::LowerRight);
+        assert_eq!(corner(&[(0.0, 1.0), (0.1, 0.0), (1.0, 0.0)]), Corner::UpperRight);
+        assert_eq!(corner(&[(0.0, 0.0), (1.0, 0.0), (1.0, 1.0)]), Corner::UpperLeft);
+        assert_eq!(corner(&[]), Corner::LowerRight);
     }
 
     #[test]

@@ -229,6 +229,20 @@ fn sixty_nodes_join_within_two_seconds() {
 }
 
 #[test]
+fn newcomers_are_told_of_members_that_live_when_the_first_have_died() {
+    let mut cluster = grown(setting(12, 6), 12);
+    (0..9).for_each(|slot| cluster.crash(slot, false));
+    settle(&mut cluster, 90);
+    for _ in 0..6 {
+        cluster.join();
+        cluster.run_for(SECOND);
+    }
+    settle(&mut cluster, 60);
+    assert_eq!(cluster.members().len(), 9);
+    assert_all_right(&mut cluster);
+}
+
+#[test]
 fn with_one_message_in_ten_lost_lookups_are_right_and_the_ring_holds() {
     let mut setting = setting(7, 8);
     setting.latency = Latency::Fixed(Duration::from_millis(40));

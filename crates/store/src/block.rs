@@ -167,6 +167,14 @@ impl Block {
     pub(crate) fn unpacked(self) -> Result<Vec<u8>> {
         if self.header.packed { compress::unpack(&self.payload, self.header.raw_len) } else { Ok(self.payload) }
     }
+
+    /// The beginning of it: at least as much as `wanted` asks for when it is shown the first bytes.
+    pub(crate) fn unpacked_start(self, wanted: impl Fn(&[u8]) -> Option<usize>) -> Result<Vec<u8>> {
+        if !self.header.packed {
+            return Ok(self.payload);
+        }
+        compress::unpack_start(&self.payload, self.header.raw_len, wanted)
+    }
 }
 
 /// The next offset at which a whole block stands.

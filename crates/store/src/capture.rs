@@ -143,15 +143,19 @@ impl RecordId {
             Self::Uuid(u) => {
                 let mut out = String::with_capacity(47);
                 out.push_str("<urn:uuid:");
-                for (i, byte) in u.iter().enumerate() {
-                    if matches!(i, 4 | 6 | 8 | 10) {
-                        out.push('-');
-                    }
-                    out.push_str(&format!("{byte:02x}"));
-                }
+                out.extend(spelled_uuid(u).map(char::from));
                 out.push('>');
                 out
             }
+        }
+    }
+
+    /// Whether this is how [`RecordId::bracketed`] spells it.
+    pub(crate) fn is_spelled(&self, text: &str) -> bool {
+        let Some(inner) = text.strip_prefix('<').and_then(|text| text.strip_suffix('>')) else { return false };
+        match self {
+            Self::Text(text) => inner == text,
+            Self::Uuid(u) => inner.strip_prefix("urn:uuid:").is_some_and(|hex| hex.as_bytes() == spelled_uuid(u)),
         }
     }
 
@@ -165,6 +169,21 @@ impl RecordId {
         tag.copy_from_slice(&hash.0[..8]);
         tag
     }
+}
+
+fn spelled_uuid(uuid: &[u8; 16]) -> [u8; 36] {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    let mut out = [b'-'; 36];
+    let mut at = 0;
+    for (i, byte) in uuid.iter().enumerate() {
+        if matches!(i, 4 | 6 | 8 | 10) {
+            at += 1;
+        }
+        out[at] = HEX[usize::from(byte >> 4)];
+        out[at + 1] = HEX[usize::from(byte & 15)];
+        at += 2;
+    }
+    out
 }
 
 impl Record {

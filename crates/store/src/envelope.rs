@@ -96,7 +96,25 @@ struct Known<'a> {
 }
 
 impl Known<'_> {
-    /// What we would write for a field of this name: if the file says the same, it need not be stored.
+    /// Whether a field says what [`Known::derive`] would: then it need not be stored. `date` is the time as a header has it. An
+    /// import asks this some twenty times for each capture, so nothing is built here only to be compared.
+    fn derives(&self, name: &str, value: &str, date: &str) -> bool {
+        let is_digest =
+            |sha1: &Sha1| value.strip_prefix("sha1:").is_some_and(|said| said.as_bytes() == base32(&sha1.0));
+        match name {
+            "WARC-Type" => value == self.kind.as_str(),
+            "WARC-Record-ID" => self.id.is_spelled(value),
+            "WARC-Target-URI" => value == self.url,
+            "WARC-Date" => value == date,
+            "Content-Length" => is_spelled_number(value, self.head.len() as u64 + self.body.len()),
+            "WARC-Payload-Digest" => is_digest(&self.body.digests().sha1),
+            "WARC-Block-Digest" => self.block_digest().is_some_and(|sha1| is_digest(&sha1)),
+            "WARC-Concurrent-To" => self.partner.is_some_and(|partner| partner.is_spelled(value)),
+            _ => false,
+        }
+    }
+
+    /// What we would write for a field of this name.
     fn derive(&self, name: &str) -> Option<String> {
         Some(match name {
             "WARC-Type" => self.kind.as_str().to_owned(),
@@ -126,6 +144,25 @@ impl Known<'_> {
     }
 }
 
+/// A digest's twenty bytes as letters (RFC 4648, base 32), as [`Sha1`] spells itself.
+fn base32(bytes: &[u8; 20]) -> [u8; 32] {
+    const LETTERS: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+    let mut out = [0; 32];
+    for (five, eight) in bytes.as_chunks::<5>().0.iter().zip(out.as_chunks_mut::<8>().0) {
+        let bits = five.iter().fold(0u64, |bits, byte| bits << 8 | u64::from(*byte));
+        for (i, letter) in eight.iter_mut().enumerate() {
+            *letter = LETTERS[(bits >> (35 - 5 * i)) as usize & 31];
+        }
+    }
+    out
+}
+
+/// Whether a text is a number as we would write it: without a sign, and without zeros before it.
+fn is_spelled_number(text: &str, number: u64) -> bool {
+    let plain = text == "0" || text.starts_with(|c: char| c.is_ascii_digit() && c != '0');
+    plain && text.parse() == Ok(number)
+}
+
 /// Writes the envelope of a capture whose body is kept as said, without the body itself. `block_sha1` is that of the main
 /// record's block, from whoever has computed it already.
 pub(crate) fn encode(capture: &Capture, body: &Where, layers: &[u8], block_sha1: Option<Sha1>) -> Vec<u8> {
@@ -148,11 +185,12 @@ pub(crate) fn encode(capture: &Capture, body: &Where, layers: &[u8], block_sha1:
             out.put_bytes(&owner.encode());
         }
     }
+    let date = capture.time.rfc3339();
     let partner = capture.companions.first().map(|c| &c.id);
-    put_record(&mut out, &mut tail, capture, &capture.main, partner, block_sha1);
+    put_record(&mut out, &mut tail, capture, &date, &capture.main, partner, block_sha1);
     out.put_len(capture.companions.len());
     for companion in &capture.companions {
-        put_record(&mut out, &mut tail, capture, companion, Some(&capture.main.id), None);
+        put_record(&mut out, &mut tail, capture, &date, companion, Some(&capture.main.id), None);
         if let Body::Bytes(bytes, _) = &companion.body {
             out.put_bytes(bytes);
         } else {
@@ -171,6 +209,7 @@ fn put_record(
     out: &mut Vec<u8>,
     tail: &mut Vec<u8>,
     capture: &Capture,
+    date: &str,
     record: &Record,
     partner: Option<&RecordId>,
     block_sha1: Option<Sha1>,
@@ -196,7 +235,7 @@ fn put_record(
             put_name(out, &VERSIONS, &header.version);
             for (name, value) in &header.fields {
                 put_name(out, &NAMES, name);
-                if known.derive(name).as_ref() == Some(value) {
+                if known.derives(name, value, date) {
                     out.push(0);
                 } else {
                     out.put_len(value.len() + 1);
@@ -264,6 +303,57 @@ pub(crate) fn decode(c: &mut Cursor<'_>) -> Option<Envelope> {
         return None;
     }
     Some(Envelope { url, time, main, companions, body, layers, body_len, sha256 })
+}
+
+/// Time and tag of the capture that an item is of, without reading more of it than that takes.
+pub(crate) fn name_of(item: &[u8]) -> Option<(Timestamp, [u8; 8])> {
+    let mut c = Cursor::new(item);
+    (c.u8()? == FORM).then_some(())?;
+    let time = Timestamp::from_millis(c.i64()?)?;
+    c.bytes()?;
+    let place = c.u8()?;
+    match place {
+        0..=2 => {}
+        3 => {
+            c.i64()?;
+        }
+        4 => {
+            c.bytes()?;
+        }
+        _ => return None,
+    }
+    skip_record(&mut c)?;
+    for _ in 0..c.usize().filter(|n| *n <= COMPANIONS_MAX)? {
+        skip_record(&mut c)?;
+        c.bytes()?;
+    }
+    c.bytes()?;
+    c.u64()?;
+    let mut tail = Cursor::new(c.bytes()?);
+    if place == 3 {
+        tail.array::<8>()?;
+    }
+    Some((time, take_id(&mut tail)?.tag()))
+}
+
+fn skip_record(c: &mut Cursor<'_>) -> Option<()> {
+    if let Kind::Other(_) = kind_from_code(c.u8()?, String::new)? {
+        c.bytes()?;
+    }
+    let fields = c.usize()?;
+    if fields > 0 {
+        skip_name(c)?;
+    }
+    for _ in 1..fields {
+        skip_name(c)?;
+        let value_len = c.usize()?;
+        c.take(value_len.saturating_sub(1))?;
+    }
+    c.bytes().map(|_| ())
+}
+
+fn skip_name(c: &mut Cursor<'_>) -> Option<()> {
+    if c.u8()? == LITERAL { c.bytes().map(|_| ()) } else { Some(()) }
 }
 
 fn take_record(c: &mut Cursor<'_>) -> Option<Skeleton> {
@@ -394,6 +484,68 @@ mod tests {
     }
 
     #[test]
+    fn a_field_is_left_out_exactly_if_it_says_what_would_be_derived() {
+        let capture = capture();
+        let date = capture.time.rfc3339();
+        let partner = capture.companions[0].id.clone();
+        let odd = RecordId::parse("<http://example.org/record/7>");
+        for (id, partner) in [(&capture.main.id, Some(&partner)), (&odd, Some(&odd)), (&odd, None)] {
+            let known = Known {
+                kind: &capture.main.kind,
+                id,
+                url: &capture.url,
+                time: capture.time,
+                head: &capture.main.head,
+                body: &capture.main.body,
+                block_sha1: None,
+                partner,
+            };
+            let derived: Vec<_> = NAMES.iter().filter_map(|name| known.derive(name)).collect();
+            assert_eq!(derived.len(), if partner.is_some() { 8 } else { 7 });
+            let near = |text: &String| {
+                let lower = text.to_ascii_lowercase();
+                let upper = text.to_ascii_uppercase();
+                [
+                    text.clone(),
+                    lower,
+                    upper,
+                    format!("{text} "),
+                    format!("0{text}"),
+                    format!("+{text}"),
+                    text[1..].to_owned(),
+                ]
+            };
+            for value in derived.iter().flat_map(near).chain([String::new(), "<>".into(), "0".into()]) {
+                for name in NAMES {
+                    let is_derived = known.derive(name).as_ref() == Some(&value);
+                    assert_eq!(known.derives(name, &value, &date), is_derived, "{name}: {value}");
+                }
+            }
+        }
+        for n in 0..=255u8 {
+            let sha1 = Sha1::of(&[n]);
+            assert_eq!(format!("sha1:{}", String::from_utf8_lossy(&base32(&sha1.0))), sha1.to_string());
+        }
+    }
+
+    #[test]
+    fn a_name_is_the_same_as_that_of_the_whole_envelope() {
+        let mut capture = capture();
+        let near = EntryKey { key: key_of(&capture.url), time: capture.time, tag: [1; 8] };
+        let elsewhere = EntryKey { key: "org,example)/elsewhere".into(), ..near.clone() };
+        let places = [Where::Here, Where::Raw, Where::Blob, Where::With(near), Where::With(elsewhere)];
+        for kind in [Kind::Response, Kind::Other("odd".into())] {
+            capture.main.kind = kind;
+            for place in &places {
+                let bytes = encode(&capture, place, b"layers", None);
+                let id = decode(&mut Cursor::new(&bytes)).unwrap().id();
+                assert_eq!(name_of(&bytes), Some((id.time, id.tag)), "{place:?}");
+                assert_eq!((id.time, id.tag), (capture.time, capture.main.id.tag()));
+            }
+        }
+    }
+
+    #[test]
     fn what_can_be_worked_out_is_not_written() {
         let bytes = encode(&capture(), &Where::Raw, b"", None);
         let text = String::from_utf8_lossy(&bytes);
@@ -411,10 +563,10 @@ mod tests {
     proptest! {
         #[test]
         fn arbitrary_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
-            let _ = decode(&mut Cursor::new(&bytes));
+            let _ = (decode(&mut Cursor::new(&bytes)), name_of(&bytes));
             let mut with_form = vec![FORM, 0];
             with_form.extend(bytes);
-            let _ = decode(&mut Cursor::new(&with_form));
+            let _ = (decode(&mut Cursor::new(&with_form)), name_of(&with_form));
         }
     }
 }

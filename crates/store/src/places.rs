@@ -25,6 +25,8 @@ const STATE_KEY: &[u8] = b"places";
 /// Names of the notes.
 const PLACEMENT_NOTE: &str = "ring:placement";
 const PARTS_NOTE: &str = "ring:parts:";
+/// Behind all of these.
+const PARTS_NOTE_END: &str = "ring:parts;";
 /// Behind every row of a place, and every entry: no UTF-8 has this byte.
 const LAST: u8 = 0xff;
 
@@ -52,19 +54,43 @@ impl Store {
 
     /// Splits a host's entries into so many parts, a power of two, or joins them again. Durable when it returns.
     pub fn set_parts(&self, host_bucket: &str, parts: u32) -> Result<()> {
-        if !parts.is_power_of_two() || parts > HOST_PARTS_MAX {
-            return Err(Error::Refused(format!(
-                "{parts} parts of {host_bucket}: it must be a power of two up to {HOST_PARTS_MAX}"
-            )));
-        }
+        check_parts(host_bucket, parts)?;
         if self.parts(host_bucket)? == parts {
             return Ok(());
         }
-        let mut value = Vec::new();
-        value.put_u64(u64::from(parts));
-        // Never an empty value, which would forget the note: a later one says the same, and more clearly.
-        self.note(&parts_note(host_bucket), &value)?;
+        self.note(&parts_note(host_bucket), &encode_parts(parts))?;
         self.seal()
+    }
+
+    /// Splits hosts into at least so many parts, durably, with one seal for all of them, and gives those that had fewer. Whoever calls it
+    /// sees to it that nobody else sets parts meanwhile.
+    pub fn raise_parts(&self, hosts: &[(String, u32)]) -> Result<Vec<(String, u32)>> {
+        let mut raised = Vec::new();
+        for (bucket, parts) in hosts {
+            check_parts(bucket, *parts)?;
+            if self.parts(bucket)? < *parts {
+                self.note(&parts_note(bucket), &encode_parts(*parts))?;
+                raised.push((bucket.clone(), *parts));
+            }
+        }
+        if !raised.is_empty() {
+            self.seal()?;
+        }
+        Ok(raised)
+    }
+
+    /// Every host that was split, and into how many parts.
+    pub fn split_hosts(&self) -> Result<Vec<(String, u32)>> {
+        let (from, to) = (parts_key(""), note_key(PARTS_NOTE_END));
+        let notes = self.inner.engine.range(Table::Meta, &from, &to, false);
+        let mut hosts = Vec::new();
+        for note in notes {
+            let (key, value) = note?;
+            let bucket = key.strip_prefix(from.as_slice()).and_then(|bucket| std::str::from_utf8(bucket).ok());
+            let parts = decode_parts(Some(&value));
+            hosts.extend(bucket.filter(|_| parts > 1).map(|bucket| (bucket.to_owned(), parts)));
+        }
+        Ok(hosts)
     }
 
     /// How many parts a host has; one, unless it was split.
@@ -285,6 +311,20 @@ pub(crate) fn parts_key(bucket: &str) -> Vec<u8> {
 
 fn parts_of(engine: &dyn Engine, bucket: &str) -> Result<u32> {
     Ok(decode_parts(engine.get(Table::Meta, &parts_key(bucket))?.as_deref()))
+}
+
+fn check_parts(bucket: &str, parts: u32) -> Result<()> {
+    if parts.is_power_of_two() && parts <= HOST_PARTS_MAX {
+        return Ok(());
+    }
+    Err(Error::Refused(format!("{parts} parts of {bucket}: it must be a power of two up to {HOST_PARTS_MAX}")))
+}
+
+/// Never an empty value, which would forget the note: a later one says the same, and more clearly.
+fn encode_parts(parts: u32) -> Vec<u8> {
+    let mut value = Vec::new();
+    value.put_u64(u64::from(parts));
+    value
 }
 
 /// One part, unless a sane number is said.

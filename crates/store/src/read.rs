@@ -18,6 +18,7 @@ use crate::wire::{Cursor, Put};
 use herodotus_base::{Sha256, Timestamp};
 use quick_cache::{Weighter, sync::Cache};
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 
@@ -46,6 +47,7 @@ impl Deref for Item {
 /// A block that was read lately: items unpacked, or differences as they are.
 #[derive(Clone, Debug)]
 struct Frame {
+    /// Of items perhaps only the first.
     bytes: Arc<Vec<u8>>,
     is_deltas: bool,
 }
@@ -153,8 +155,13 @@ pub(crate) fn encode_group(items: &[u8], lens: &[usize]) -> Vec<u8> {
     out
 }
 
-/// Where item number `slot` stands in a frame.
-pub(crate) fn group_slot(frame: &[u8], slot: u32) -> Option<Range<usize>> {
+/// Where item number `slot` stands in a frame, if it is there.
+fn group_slot(frame: &[u8], slot: u32) -> Option<Range<usize>> {
+    group_range(frame, slot).filter(|range| range.end <= frame.len())
+}
+
+/// Where item number `slot` stands in a frame of which the beginning is given.
+fn group_range(frame: &[u8], slot: u32) -> Option<Range<usize>> {
     let mut c = Cursor::new(frame);
     let count = c.usize()?;
     let mut before = 0usize;
@@ -168,8 +175,7 @@ pub(crate) fn group_slot(frame: &[u8], slot: u32) -> Option<Range<usize>> {
     }
     let (before, len) = found?;
     let start = (frame.len() - c.rest().len()).checked_add(before)?;
-    let end = start.checked_add(len)?;
-    (end <= frame.len()).then_some(start..end)
+    Some(start..start.checked_add(len)?)
 }
 
 impl ItemReader {
@@ -191,10 +197,11 @@ impl ItemReader {
 
     /// The item at a place. `key` is the capture's, where the caller knows it.
     pub(crate) fn item(&self, place: Place, key: Option<&str>) -> Result<Item> {
-        self.item_at(place, key, usize::from(CHAIN_DEPTH_MAX) + 1)
+        // As long as a chain may be, and as much again for places that are out of date.
+        self.item_at(place, key, &Cell::new(2 * (usize::from(CHAIN_DEPTH_MAX) + 1)))
     }
 
-    fn item_at(&self, place: Place, key: Option<&str>, steps_left: usize) -> Result<Item> {
+    fn item_at(&self, place: Place, key: Option<&str>, steps_left: &Cell<usize>) -> Result<Item> {
         let damaged =
             |what: &str| Error::Damaged(format!("{} at byte {} {what}", crate::pack::name(place.pack), place.offset));
         let Frame { bytes, is_deltas } = self.frame(place)?;
@@ -202,7 +209,7 @@ impl ItemReader {
             let range = group_slot(&bytes, place.slot).ok_or_else(|| damaged("lacks an item"))?;
             return Ok(Item { frame: bytes, range });
         }
-        let steps_left = steps_left.checked_sub(1).ok_or_else(|| damaged("is in an endless chain"))?;
+        steps_left.set(steps_left.get().checked_sub(1).ok_or_else(|| damaged("is in an endless chain"))?);
         let (base, raw_len, packed) = take_delta(&bytes, place.slot).ok_or_else(|| damaged("lacks a difference"))?;
         let base = match base {
             BaseRef::Near(slot) => self.item_at(Place { slot, ..place }, key, steps_left)?,
@@ -211,8 +218,12 @@ impl ItemReader {
         compress::unpack_delta(packed, &base, raw_len).map(Item::alone)
     }
 
+    /// The block at a place, unpacked at least as far as the slot. One that is asked for again is unpacked wholly: whoever
+    /// reads item after item would else begin anew for each.
     fn frame(&self, place: Place) -> Result<Frame> {
-        if let Some(frame) = self.frames.get(&(place.pack, place.offset)) {
+        let known = self.frames.get(&(place.pack, place.offset));
+        let is_known = known.is_some();
+        if let Some(frame) = known.filter(|frame| frame.is_deltas || group_slot(&frame.bytes, place.slot).is_some()) {
             return Ok(frame);
         }
         let block = self.packs.block(place.pack, place.offset)?;
@@ -227,34 +238,40 @@ impl ItemReader {
                 )));
             }
         };
-        let frame = Frame { bytes: Arc::new(block.unpacked()?), is_deltas };
+        let bytes = if is_known || is_deltas {
+            block.unpacked()?
+        } else {
+            block.unpacked_start(|start| group_range(start, place.slot).map(|range| range.end))?
+        };
+        let frame = Frame { bytes: Arc::new(bytes), is_deltas };
         self.frames.insert((place.pack, place.offset), frame.clone());
         Ok(frame)
     }
 
-    /// What the difference at `from` was made to.
+    /// What the difference at `from` was made to. It is looked for where it stood then: it does so still unless a compaction
+    /// came since, and asking the index at each step of a chain takes as long as the unpacking.
     fn far(
         &self,
         from: Place,
-        (time, tag): (Timestamp, [u8; 8]),
+        named: (Timestamp, [u8; 8]),
         hint: Place,
         key: Option<&str>,
-        steps_left: usize,
+        steps_left: &Cell<usize>,
     ) -> Result<Item> {
-        if let Some(key) = key {
-            let base = self.entry(&EntryKey { key: key.to_owned(), time, tag })?;
-            let gone = || Error::Damaged(format!("the version of {time} that this one was stored against is gone"));
-            // If it was written anew since, its bytes are others: the ones meant are where they were then, or nowhere.
-            let since = base.as_ref().and_then(|base| base.mended);
-            if since.is_none_or(|since| since <= (from.pack, from.offset)) {
-                return self.item_at(base.and_then(|base| base.place).ok_or_else(gone)?, Some(key), steps_left);
-            }
-        }
-        // Without the key the place may be out of date, so what is found must name itself rightly.
-        let item = self.item_at(hint, key, steps_left)?;
-        match envelope::decode(&mut Cursor::new(&item)).map(|e| e.id()) {
-            Some(id) if id.time == time && id.tag == tag => Ok(item),
+        let found = self.item_at(hint, key, steps_left).and_then(|item| match envelope::name_of(&item) {
+            Some(name) if name == named => Ok(item),
             _ => Err(Error::Damaged("a version has moved".into())),
+        });
+        let Some(key) = key.filter(|_| found.is_err()) else { return found };
+        let (time, tag) = named;
+        let base = self.entry(&EntryKey { key: key.to_owned(), time, tag })?;
+        // If it was written anew since, its bytes are others: the ones meant were where they stood then, or are nowhere.
+        let is_another =
+            base.as_ref().and_then(|base| base.mended).is_some_and(|since| since > (from.pack, from.offset));
+        let gone = || Error::Damaged(format!("the version of {time} that this one was stored against is gone"));
+        match base.and_then(|base| base.place) {
+            Some(place) if is_another || place == hint => found,
+            place => self.item_at(place.ok_or_else(gone)?, Some(key), steps_left),
         }
     }
 
@@ -420,6 +437,28 @@ mod tests {
     use super::*;
     use crate::disk::sim::SimDisk;
     use crate::index::MemoryEngine;
+    use crate::pack::PackWriter;
+
+    #[test]
+    fn items_of_a_large_frame_come_out_in_any_order() {
+        let disk = Arc::new(SimDisk::new());
+        let mut writer = PackWriter::new(disk.clone(), None, 1).unwrap();
+        writer.begin(true).unwrap();
+        let item = |n: u32| (0..40_000u32).map(|i| (i.wrapping_mul(2 * n + 1) >> 7) as u8).collect::<Vec<_>>();
+        let items: Vec<Vec<u8>> = (0..20).map(item).collect();
+        let raw = encode_group(&items.concat(), &items.iter().map(Vec::len).collect::<Vec<_>>());
+        let packed = compress::pack(&raw, 3).unwrap();
+        let offset = writer.put(BlockKind::Group, true, &packed, raw.len()).unwrap();
+        writer.end(&[]).unwrap();
+        for order in [[0, 1, 2, 19], [19, 0, 5, 19], [5, 4, 6, 5], [19, 18, 17, 16]] {
+            let reader = ItemReader::new(Packs::new(disk.clone()), Arc::new(MemoryEngine::new()));
+            for slot in order {
+                let place = Place { pack: 1, offset, slot };
+                assert!(*reader.item(place, None).unwrap() == items[slot as usize][..], "{slot} of {order:?}");
+            }
+            assert!(reader.item(Place { pack: 1, offset, slot: 20 }, None).is_err());
+        }
+    }
 
     #[test]
     fn a_proof_holds_for_no_other_bytes_and_no_other_recipe() {

@@ -508,7 +508,36 @@ fn a_host_that_is_split_and_joined_again_has_the_rows_that_it_had() {
     assert_eq!(rows(&store), whole);
     for bad in [0, 3, 1 << 20] {
         assert!(store.set_parts("org,example", bad).is_err());
+        assert!(store.raise_parts(&[("org,example".to_owned(), bad)]).is_err());
     }
+}
+
+#[test]
+fn parts_only_grow_where_they_are_raised_and_are_found_again() {
+    let home = Home::new();
+    let store = home.open();
+    store.set_placement(Placement::ByHost).unwrap();
+    let pages: Vec<_> = (0..40).map(|n| page(&format!("https://example.org/{n}"), n, 0)).collect();
+    store_all(&store, &pages);
+    let hosts = |hosts: &[(&str, u32)]| -> Vec<(String, u32)> {
+        hosts.iter().map(|(host, parts)| ((*host).to_owned(), *parts)).collect()
+    };
+    let told = hosts(&[("org,example", 4), ("org,other", 2), ("org,whole", 1)]);
+    assert_eq!(store.raise_parts(&told).unwrap(), hosts(&[("org,example", 4), ("org,other", 2)]));
+    let less = hosts(&[("org,example", 2), ("org,other", 8)]);
+    assert_eq!(store.raise_parts(&less).unwrap(), hosts(&[("org,other", 8)]));
+    for store in [&store, &home.open(), &home.open_without_index()] {
+        assert_eq!(store.split_hosts().unwrap(), hosts(&[("org,example", 4), ("org,other", 8)]));
+        assert_eq!(store.places(Id::ZERO, Id::ZERO).count(), 4);
+    }
+    let ids: Vec<EntryKey> = pages.iter().map(Capture::id).collect();
+    let (parcel, _) = store.parcel(&ids[..3], |_| false, 1 << 20).unwrap();
+    let mut names = herodotus_store::parcel::parcel_names(&parcel.bytes).unwrap();
+    names.sort();
+    let mut wanted = ids[..3].to_vec();
+    wanted.sort();
+    assert_eq!(names, wanted);
+    assert!(herodotus_store::parcel::parcel_names(b"no parcel").is_err());
 }
 
 #[test]

@@ -271,6 +271,7 @@ fn view(name: &str, state: CrawlState, seconds: u64) -> CrawlView {
             .into(),
         failures: [("timeout".to_owned(), (fetched / 90, format!("https://{name}/shop/basket")))].into(),
         skipped: [("robots.txt".to_owned(), (31, format!("https://{name}/admin/")))].into(),
+        machines: Vec::new(),
         busiest: [(name.to_owned(), fetched, 2), (format!("pictures.{name}"), fetched / 4, 0)]
             .map(|(name, fetched, failed)| CrawlHost { name, fetched, failed, bytes: fetched * 21_400 })
             .to_vec(),

@@ -33,6 +33,8 @@ pub struct CrawlAsk {
     pub depth: Option<u16>,
     /// Pages.
     pub limit: Option<u64>,
+    /// The whole ring is to crawl, not this machine alone.
+    pub together: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -77,6 +79,8 @@ pub struct CrawlView {
     pub failures: BTreeMap<String, (u64, String)>,
     pub skipped: BTreeMap<String, (u64, String)>,
     pub busiest: Vec<CrawlHost>,
+    /// The parts that machines make of a crawl of the ring; none for one of this machine alone.
+    pub machines: Vec<CrawlMachine>,
     /// Newest first, bounded.
     pub events: Vec<CrawlEvent>,
     /// Why it failed, if it did.
@@ -90,6 +94,21 @@ pub struct CrawlHost {
     pub fetched: u64,
     pub failed: u64,
     pub bytes: u64,
+}
+
+/// One machine's part of a crawl that a ring makes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct CrawlMachine {
+    pub machine: String,
+    pub is_ours: bool,
+    /// It has nothing to do at the moment.
+    pub is_idle: bool,
+    pub fetched: u64,
+    pub failed: u64,
+    pub waiting: u64,
+    pub bytes: u64,
+    /// In the mean since the crawl began.
+    pub pages_per_s: f64,
 }
 
 /// What became of one URL.

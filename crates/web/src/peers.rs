@@ -33,6 +33,8 @@ pub struct RingView {
     pub depth: u16,
     /// Machines on which every object lies.
     pub copies: u16,
+    /// What has one place on the circle: `host`, or `url`.
+    pub placement: &'static str,
     /// This machine's public key, hexadecimal.
     pub machine: String,
     pub addresses: Vec<String>,
@@ -173,6 +175,19 @@ pub struct HealthView {
     /// Machines that were asked, and those of them that did not answer, so that the numbers lack theirs.
     pub machines_asked: usize,
     pub machines_silent: usize,
+    /// Hosts that this machine knows to be split over several places, and those with the most parts.
+    pub hosts_split: u64,
+    pub splits: Vec<SplitView>,
+}
+
+/// A host that has grown so much that it is split over several places.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct SplitView {
+    /// As keys have it: `org,example`.
+    pub host: String,
+    pub parts: u32,
+    /// Whether everything is known to lie where it belongs.
+    pub is_settled: bool,
 }
 
 /// How many objects have so many copies.

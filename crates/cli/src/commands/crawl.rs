@@ -110,6 +110,14 @@ pub(crate) struct Crawl {
     /// Time after which everything known is due again [default: 1d]
     #[arg(long, value_name = "TIME")]
     period: Option<Span>,
+
+    /// Let the whole ring crawl, not this machine alone: each makes the part that is placed with it. Given again while it runs, changes it
+    #[arg(long)]
+    together: bool,
+
+    /// With --together: do not wait until it is over
+    #[arg(long, requires = "together")]
+    no_wait: bool,
 }
 
 const EXAMPLES: &str = "\
@@ -119,6 +127,7 @@ Examples:
   herodotus crawl --name news --file news.toml             a crawl written down
   herodotus crawl --name news                              go on, or begin the next round
   herodotus crawl example.org --rounds 7 --period 1d       a week, every day
+  herodotus crawl --together https://example.org           the whole ring crawls it
 
 Exit status: 0 done, 1 it could not go on, 3 no seed could be fetched, 130 stopped by Ctrl-C.";
 
@@ -152,6 +161,9 @@ impl Crawl {
     pub(crate) fn run(self, session: &Session) -> Result<ExitCode> {
         let data = session.data_dir()?;
         let (name, definition) = self.define(session, &data)?;
+        if self.together {
+            return super::together::crawl(session, &name, definition, !self.no_wait);
+        }
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("starting threads")?;
         let store = session.open()?;
         let is_shy =
@@ -219,7 +231,10 @@ impl Crawl {
             }
             (None, None) => bail!("there is nothing to crawl: name a seed, such as https://example.org"),
         };
-        let known = load(data, &name)?;
+        let known = match session.together().filter(|_| self.together) {
+            Some((together, _)) => together.order(&name).map(|order| order.definition),
+            None => load(data, &name)?,
+        };
         let is_new = known.is_none() && from_file.is_none();
         let mut definition = match (from_file, known) {
             (Some(file), _) => file,

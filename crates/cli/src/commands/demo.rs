@@ -17,21 +17,35 @@ use std::time::{Duration, Instant};
 
 /// Show what Herodotus does, on a small web of its own.
 ///
-/// Serves a few sites on loopback, crawls them on several days while they change, lists and compares versions, exports
-/// everything, brings it in again, and checks that nothing was lost. Needs no network and leaves nothing behind.
+/// Starts a ring of five nodes on loopback and a small web that changes every few seconds; the ring crawls it round after round, one of the nodes is
+/// killed, and the others go on. Open the page that it names and watch. Ctrl-C ends it, or --for.
+///
+/// With --alone, one archive: a few sites are crawled on several days while they change, versions are listed and compared, everything is exported, brought
+/// in again, and checked. Neither needs a network or leaves anything behind.
 #[derive(Debug, Args)]
 pub(crate) struct Demo {
+    /// End after this time: 60s, 5m
+    #[arg(long = "for", value_name = "TIME", conflicts_with = "alone")]
+    lasts: Option<Span>,
+
+    /// One archive instead of a ring
+    #[arg(long)]
+    alone: bool,
+
     /// Days on which the web is crawled
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(2..=365))]
+    #[arg(long, value_name = "N", requires = "alone", default_value_t = 20, value_parser = clap::value_parser!(u32).range(2..=365))]
     days: u32,
 
     /// Keep the archive in this directory, to try the other commands on
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", requires = "alone")]
     keep: Option<PathBuf>,
 }
 
 impl Demo {
     pub(crate) fn run(self, session: &Session) -> Result<ExitCode> {
+        if !self.alone {
+            return super::demo_ring::run(session, self.lasts.map(|lasts| Duration::from_millis(lasts.0)));
+        }
         let started = Instant::now();
         let temp = tempfile::tempdir().context("making a temporary directory")?;
         let dir = self.keep.clone().unwrap_or_else(|| temp.path().join("archive"));
@@ -109,7 +123,7 @@ impl Demo {
             session.say(format_args!("  herodotus --data {} stats --by-host", keep.display()));
         } else {
             session.say(format_args!(
-                "\nDone in {:.1} s. `herodotus demo --keep DIR` keeps the archive to play with;",
+                "\nDone in {:.1} s. `herodotus demo --alone --keep DIR` keeps the archive to play with;",
                 started.elapsed().as_secs_f64()
             ));
             session.say(format_args!("`herodotus import FILE.warc.gz` brings in your own."));

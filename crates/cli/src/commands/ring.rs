@@ -2,11 +2,12 @@
 
 use crate::Session;
 use anyhow::{Context, Result, bail, ensure};
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use herodotus_base::PeerKey;
-use herodotus_net::{Relay, Ticket};
+use herodotus_net::{Draft, Relay, Ticket};
 use herodotus_node::copies::CopiesSettings;
 use herodotus_node::ring::{RingNode, RingSettings, admit, create, membership};
+use herodotus_node::together::State;
 use herodotus_web::Peers;
 use herodotus_web::peers::{ContactView, LookupView, RingView};
 use serde_json::json;
@@ -58,6 +59,10 @@ pub(crate) struct Part {
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
     copies_pace: f64,
 
+    /// URLs of one host that lie together before they are split over two places, then four; 0: always together
+    #[arg(long, value_name = "N", default_value_t = 128)]
+    split_at: u32,
+
     /// Days in which a machine reads all its own bytes through, to find what has rotted
     #[arg(long, value_name = "DAYS", default_value_t = 30.0)]
     scrub_days: f64,
@@ -98,6 +103,7 @@ impl Part {
         );
         let mut settings = CopiesSettings { durable_on: self.durable_on, public, ..CopiesSettings::default() };
         settings = settings.at_pace(self.copies_pace);
+        settings.split_at = self.split_at;
         settings.scrub_every = Duration::from_secs_f64(self.scrub_days * 86_400.0);
         Ok(settings)
     }
@@ -150,6 +156,14 @@ enum What {
     Health,
     /// Leave the ring for good: hand over what this machine owns, then stop taking part
     Leave,
+    /// List the crawls that the ring makes together, and each machine's part (begin one with `crawl --together`)
+    Crawls,
+    /// Let a crawl of the ring rest
+    Pause(Named),
+    /// Let it go on
+    Resume(Named),
+    /// End it
+    Stop(Named),
 }
 
 #[derive(Debug, Args)]
@@ -166,6 +180,21 @@ struct Create {
     /// Neighbours that every node knows; more survive larger disasters
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=64))]
     neighbours: u16,
+    /// What lies together: all of a host until it grows, or every URL by itself. For ever
+    #[arg(long, value_enum, default_value_t = Lies::Host)]
+    placement: Lies,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Lies {
+    Host,
+    Url,
+}
+
+#[derive(Debug, Args)]
+struct Named {
+    /// The crawl's name
+    name: String,
 }
 
 #[derive(Debug, Args)]
@@ -198,6 +227,10 @@ impl Ring {
             What::Lookup(lookup) => lookup.run(session)?,
             What::Health => super::ring_health::show(session)?,
             What::Leave => super::ring_health::leave(session)?,
+            What::Crawls => super::together::list(session)?,
+            What::Pause(crawl) => super::together::set_state(session, &crawl.name, State::Paused)?,
+            What::Resume(crawl) => super::together::set_state(session, &crawl.name, State::Running)?,
+            What::Stop(crawl) => super::together::set_state(session, &crawl.name, State::Stopped)?,
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -226,7 +259,9 @@ impl Create {
         if let Some(known) = membership(&data)? {
             bail!("this archive belongs to the ring “{}” already", known.charter().terms().name);
         }
-        let admission = create(&data, &self.name, self.open, self.neighbours, self.copies)?;
+        let is_by_url = self.placement == Lies::Url;
+        let draft = Draft { name: &self.name, r: self.neighbours, copies: self.copies, is_by_url };
+        let admission = create(&data, draft, self.open)?;
         if session.json {
             return session
                 .console
@@ -287,8 +322,8 @@ fn status(session: &Session) -> Result<()> {
 fn show_status(session: &Session, view: &RingView) {
     let kind = if view.is_open { "open" } else { "closed" };
     session.say(format_args!(
-        "Ring “{}” ({kind}), about {:.0} nodes, {} copies",
-        view.name, view.nodes_estimate, view.copies
+        "Ring “{}” ({kind}), about {:.0} nodes, {} copies, placed by {}",
+        view.name, view.nodes_estimate, view.copies, view.placement
     ));
     session.say(format_args!("This machine {}{}", view.machine, if view.is_owner { ", the owner" } else { "" }));
     session.say(format_args!("  at {}", view.addresses.join(", ")));
@@ -322,7 +357,10 @@ fn show_status(session: &Session, view: &RingView) {
 impl Lookup {
     fn run(self, session: &Session) -> Result<()> {
         let ring = ring_of(session)?;
-        let found = session.wait(async move { ring.find(&self.url).await })??;
+        let found = match session.copies() {
+            Some((copies, _)) => session.wait(async move { copies.find(&self.url).await })??,
+            None => session.wait(async move { ring.find(&self.url).await })??,
+        };
         if session.json {
             return session.console.json_line(&serde_json::to_value(&found)?);
         }

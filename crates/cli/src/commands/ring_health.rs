@@ -5,7 +5,7 @@ use crate::Session;
 use crate::show::{bytes, count, plural};
 use anyhow::{Context, Result};
 use herodotus_web::Peers;
-use herodotus_web::peers::{HealthView, MachineView};
+use herodotus_web::peers::{HealthView, MachineView, SplitView};
 use serde_json::json;
 
 pub(super) fn show(session: &Session) -> Result<()> {
@@ -25,6 +25,16 @@ pub(super) fn show(session: &Session) -> Result<()> {
     }
     for repair in &health.repairs {
         session.say(format_args!("{}: {}", short(&repair.machine), repair.what));
+    }
+    if health.hosts_split > 0 {
+        let split = |split: &SplitView| format!("{} into {}", split.host, split.parts);
+        let most: Vec<String> = health.splits.iter().take(3).map(split).collect();
+        let more = if health.hosts_split > 3 { ", …" } else { "" };
+        session.say(format_args!(
+            "{} so large that they are split over several places: {}{more}",
+            plural(health.hosts_split, "host is", "hosts are"),
+            most.join(", ")
+        ));
     }
     if health.machines_silent > 0 {
         session.say(format_args!(

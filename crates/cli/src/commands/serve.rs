@@ -9,6 +9,7 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use herodotus_node::copies::Copies;
 use herodotus_node::crawl::Definition;
+use herodotus_node::together::{RingCrawls, Together};
 use herodotus_node::{Indexer, Keeper};
 use herodotus_store::Store;
 use herodotus_store::archive::{ImportOptions, import};
@@ -161,6 +162,7 @@ impl Face {
             Some(part) => part.start(data).await?,
             None => None,
         };
+        let base = crawls.clone();
         let keeper = crawls.map(|base| Keeper::new(data, store.clone(), base));
         let indexer = Indexer::start(data, store)?;
         let runtime = tokio::runtime::Handle::current();
@@ -174,16 +176,24 @@ impl Face {
             }
             _ => None,
         };
+        let together = match (&copies, base) {
+            (Some(copies), Some(base)) => Some(Together::start(copies.clone(), store.clone(), base)?),
+            _ => None,
+        };
         let house = keeper.clone().map(|keeper| House {
             data: data.to_owned(),
             store: store.clone(),
             keeper,
             ring: ring.clone(),
             copies: copies.clone(),
+            together: together.clone(),
             runtime,
         });
         let desk = house.map(|house| Desk::open(house, crate::answer)).transpose()?;
-        let running = keeper.clone().map(|keeper| Arc::new(keeper) as Arc<dyn Crawls>);
+        let running = keeper.clone().map(|keeper| match &together {
+            Some(together) => Arc::new(RingCrawls::new(keeper, together.clone())) as Arc<dyn Crawls>,
+            None => Arc::new(keeper) as Arc<dyn Crawls>,
+        });
         let mut site = Site::new(store.clone(), data, running, indexer.catalogue(), hosts, token);
         if let Some(copies) = &copies {
             let redirects = part.as_ref().is_some_and(|part| part.redirect);
@@ -194,6 +204,9 @@ impl Face {
         let crawls_over = async {
             if let Some(keeper) = keeper {
                 keeper.stop_all(STOP_PATIENCE).await;
+            }
+            if let Some(together) = together {
+                together.stop(STOP_PATIENCE).await;
             }
         };
         let commands_over = async {

@@ -249,7 +249,7 @@ mod tests {
         let (store, _) = Store::open(&data).unwrap();
         let keeper = Keeper::new(&data, store.clone(), herodotus_node::crawl::Definition::default());
         let runtime = runtime.handle().clone();
-        let house = House { data, store: store.clone(), keeper, ring: None, copies: None, runtime };
+        let house = House { data, store: store.clone(), keeper, ring: None, copies: None, together: None, runtime };
         let (warc, out_name) = (warc.to_str().unwrap(), out.to_str().unwrap());
         let (code, said) = attend(&house, &["import", warc], true);
         assert!(code == 1 && said.contains("stopped before the end"), "{code}: {said}");
@@ -276,7 +276,8 @@ mod tests {
         let (store, _) = Store::open(dir.path()).unwrap();
         let keeper = Keeper::new(dir.path(), store.clone(), herodotus_node::crawl::Definition::default());
         let runtime = runtime.handle().clone();
-        let house = House { data: dir.path().to_owned(), store, keeper, ring: None, copies: None, runtime };
+        let house =
+            House { data: dir.path().to_owned(), store, keeper, ring: None, copies: None, together: None, runtime };
         for (command, code, words) in [
             ("compact", 1, "a node cannot do that"),
             ("node", 1, "a node cannot do that"),

@@ -6,13 +6,13 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// A capture that was imported: where `/warc` has it, and a body that nothing else has.
-struct Truth {
-    path: String,
-    body: String,
+pub(crate) struct Truth {
+    pub(crate) path: String,
+    pub(crate) body: String,
 }
 
 /// A WARC file with so many pages on each of some hosts, in so many versions.
-fn collection(name: &str, hosts: usize, pages: usize, versions: usize) -> (String, Vec<Truth>) {
+pub(crate) fn collection(name: &str, hosts: usize, pages: usize, versions: usize) -> (String, Vec<Truth>) {
     let (mut file, mut truth) = (String::new(), Vec::new());
     for version in 0..versions {
         for host in 0..hosts {
@@ -40,7 +40,7 @@ fn collection(name: &str, hosts: usize, pages: usize, versions: usize) -> (Strin
 
 impl Cluster {
     /// Brings a collection in through one machine; the command ends when it is handed on.
-    fn bring_in(&self, at: usize, name: &str, file: &str) {
+    pub(crate) fn bring_in(&self, at: usize, name: &str, file: &str) {
         let path = self.machines[at].data.join(format!("{name}.warc"));
         std::fs::write(&path, file).unwrap();
         let done = self.command(at, &["import", path.to_str().unwrap()]);
@@ -50,7 +50,7 @@ impl Cluster {
     }
 
     /// Waits until every object lies on so many machines, as all that are alive say.
-    fn lies_on(&self, copies: u64, objects: u64, what: &str) {
+    pub(crate) fn lies_on(&self, copies: u64, objects: u64, what: &str) {
         let (began, mut last) = (Instant::now(), String::new());
         while began.elapsed() < WAIT_MAX {
             let wanted = |machine: &Machine| {
@@ -79,7 +79,7 @@ impl Cluster {
     }
 
     /// Every capture can be read from every living machine, as it was.
-    fn all_read_the_same(&self, truth: &[Truth], what: &str) {
+    pub(crate) fn all_read_the_same(&self, truth: &[Truth], what: &str) {
         for machine in self.living() {
             for (n, capture) in truth.iter().enumerate() {
                 // Each capture from some machines: together, every machine and every capture several times.
@@ -95,7 +95,7 @@ impl Cluster {
 
 impl Machine {
     /// As a browser does that is told to come again: those who hold it may just have died.
-    fn ask_patiently(&self, path: &str) -> (String, Vec<u8>) {
+    pub(crate) fn ask_patiently(&self, path: &str) -> (String, Vec<u8>) {
         let began = Instant::now();
         loop {
             match self.ask(path) {
@@ -120,6 +120,16 @@ fn eight_machines_keep_six_copies_through_deaths_a_wiped_disk_and_rot() {
     cluster.start(3, None);
     cluster.lies_on(6, truth.len() as u64, "imported, and back");
     cluster.all_read_the_same(&truth, "imported");
+
+    // A machine that copies for others already takes something in, and dies for good the moment that it was acknowledged.
+    let (file, more) = collection("last", 10, 2, 1);
+    cluster.bring_in(4, "last", &file);
+    truth.extend(more);
+    cluster.kill(4);
+    wipe(&cluster.machines[4].data);
+    cluster.all_read_the_same(&truth, "right after the disk that took it in was wiped");
+    cluster.start(4, None);
+    cluster.lies_on(6, truth.len() as u64, "wiped, and back");
 
     cluster.kill(1);
     cluster.kill(5);

@@ -20,7 +20,7 @@ pub(crate) struct Machine {
     pub(crate) data: PathBuf,
     process: Option<Child>,
     /// Where its pages are.
-    http: String,
+    pub(crate) http: String,
 }
 
 /// A ring of machines that lives as long as the test.
@@ -228,14 +228,7 @@ impl Cluster {
 impl Machine {
     /// Asks its pages for anything, and gives the head and the body as it came.
     pub(crate) fn ask(&self, path: &str) -> Result<(String, Vec<u8>), String> {
-        let mut stream = TcpStream::connect(&self.http).map_err(|error| error.to_string())?;
-        stream.set_read_timeout(Some(Duration::from_secs(30))).map_err(|error| error.to_string())?;
-        let head = format!("GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", self.http);
-        stream.write_all(head.as_bytes()).map_err(|error| error.to_string())?;
-        let mut answer = Vec::new();
-        stream.read_to_end(&mut answer).map_err(|error| error.to_string())?;
-        let end = answer.windows(4).position(|four| four == b"\r\n\r\n").ok_or("no answer")?;
-        Ok((String::from_utf8_lossy(&answer[..end]).into_owned(), answer.split_off(end + 4)))
+        ask(&self.http, path)
     }
 
     /// Asks its pages for JSON.
@@ -253,7 +246,19 @@ impl Machine {
     }
 }
 
-fn unchunk(mut body: &str) -> String {
+/// Asks pages for anything, and gives the head and the body as it came.
+pub(crate) fn ask(http: &str, path: &str) -> Result<(String, Vec<u8>), String> {
+    let mut stream = TcpStream::connect(http).map_err(|error| error.to_string())?;
+    stream.set_read_timeout(Some(Duration::from_secs(30))).map_err(|error| error.to_string())?;
+    let head = format!("GET {path} HTTP/1.1\r\nHost: {http}\r\nConnection: close\r\n\r\n");
+    stream.write_all(head.as_bytes()).map_err(|error| error.to_string())?;
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).map_err(|error| error.to_string())?;
+    let end = answer.windows(4).position(|four| four == b"\r\n\r\n").ok_or("no answer")?;
+    Ok((String::from_utf8_lossy(&answer[..end]).into_owned(), answer.split_off(end + 4)))
+}
+
+pub(crate) fn unchunk(mut body: &str) -> String {
     let mut out = String::new();
     while let Some((size, rest)) = body.split_once("\r\n") {
         let size = usize::from_str_radix(size.trim(), 16).unwrap_or(0);

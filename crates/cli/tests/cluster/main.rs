@@ -4,6 +4,8 @@
 
 mod copies;
 mod machines;
+mod split;
+mod together;
 
 use machines::Cluster;
 

@@ -35,6 +35,9 @@ impl<T: Table> Frontier<T> {
     pub fn handle_seeds(&mut self, now: Timestamp, seeds: &[WebUrl]) -> Result<()> {
         for seed in seeds {
             self.kept.anchors.add(self.settings.scope, seed);
+            if !self.is_ours(seed) {
+                continue;
+            }
             let (host, url) = (self.host_hash(seed), UrlHash(keys::hash(seed.as_str())));
             match self.record(host, url)? {
                 Some(record) if record.place.is_none() => self.revive(now, host, url, record)?,
@@ -67,6 +70,12 @@ impl<T: Table> Frontier<T> {
         if self.seen.contains(fingerprint) && link.kind != LinkKind::Redirect {
             return Ok(());
         }
+        // A picture that is refused as a page may be taken as a picture: what was refused is remembered by kind.
+        let refusal = fingerprint ^ (1 + link.kind as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        if !self.is_ours(&link.url) {
+            self.pass_on(from, link, fingerprint, refusal);
+            return Ok(());
+        }
         let host = self.host_hash(&link.url);
         if let Some(known) = self.record(host, url)? {
             self.seen.insert(fingerprint);
@@ -78,8 +87,6 @@ impl<T: Table> Frontier<T> {
             }
             return Ok(());
         }
-        // A picture that is refused as a page may be taken as a picture: what was refused is remembered by kind.
-        let refusal = fingerprint ^ (1 + link.kind as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         if self.refused.contains(refusal) {
             return Ok(());
         }
@@ -105,7 +112,7 @@ impl<T: Table> Frontier<T> {
     }
 
     /// What a link becomes, or why it is left out.
-    fn new_record(&self, from: &UrlRecord, link: &Link) -> std::result::Result<UrlRecord, &'static str> {
+    pub(super) fn new_record(&self, from: &UrlRecord, link: &Link) -> std::result::Result<UrlRecord, &'static str> {
         let settings = &self.settings;
         if link.nofollow && !settings.ignore_robots {
             return Err("nofollow");
@@ -154,7 +161,7 @@ impl<T: Table> Frontier<T> {
         Ok(record)
     }
 
-    fn trap(&mut self, host: HostHash, url: &WebUrl) -> Result<Option<&'static str>> {
+    pub(super) fn trap(&mut self, host: HostHash, url: &WebUrl) -> Result<Option<&'static str>> {
         let traps = &self.settings.traps;
         if let Some(code) = trap::of_url(traps, url) {
             return Ok(Some(code));
@@ -183,7 +190,7 @@ impl<T: Table> Frontier<T> {
     }
 
     /// A retired URL that something links to anew is tried again.
-    fn revive(&mut self, now: Timestamp, host: HostHash, url: UrlHash, mut record: UrlRecord) -> Result<()> {
+    pub(super) fn revive(&mut self, now: Timestamp, host: HostHash, url: UrlHash, mut record: UrlRecord) -> Result<()> {
         record.dead = 0;
         record.tries = 0;
         record.place = Some(Place { class: Class::Fresh, order: self.fresh_order(&record) });
@@ -212,20 +219,26 @@ impl<T: Table> Frontier<T> {
         url: UrlHash,
         mut record: UrlRecord,
     ) -> Result<()> {
-        if !self.hosts.contains_key(&host) {
-            *self.domains.entry(keys::hash(anchors::domain(record.url.host()))).or_default() += 1;
-            self.hosts.insert(host, Host::new(record.url.host()));
-        }
-        if let Some(known) = self.hosts.get_mut(&host) {
-            known.urls += 1;
-        }
-        self.kept.urls += 1;
+        self.make_known(host, &record.url, true);
         record.place = Some(Place { class: Class::Fresh, order: self.fresh_order(&record) });
         self.queue(now, host, url, &record);
+        self.tell(&record);
         Ok(())
     }
 
-    fn fresh_order(&mut self, record: &UrlRecord) -> u64 {
+    /// Counts a URL, and its host if that is new.
+    pub(super) fn make_known(&mut self, host: HostHash, url: &WebUrl, is_new: bool) {
+        if !self.hosts.contains_key(&host) {
+            *self.domains.entry(keys::hash(anchors::domain(url.host()))).or_default() += 1;
+            self.hosts.insert(host, Host::new(url.host()));
+        }
+        if let Some(known) = self.hosts.get_mut(&host) {
+            known.urls += u64::from(is_new);
+        }
+        self.kept.urls += u64::from(is_new);
+    }
+
+    pub(super) fn fresh_order(&mut self, record: &UrlRecord) -> u64 {
         let rank = if record.hops > 0 {
             i32::from(record.hops)
         } else {

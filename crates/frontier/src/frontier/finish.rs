@@ -269,6 +269,7 @@ impl<T: Table> Frontier<T> {
             record.place = Some(Place { class: Class::Again, order: due_ms.max(0) as u64 });
         }
         self.queue(now, ticket.host, ticket.url, &record);
+        self.tell(&record);
         if let Some(due) = record.place.map(|place| place.order as i64).filter(|due| self.kept.clock.is_within(*due)) {
             let at = self.kept.clock.at(due);
             self.schedule_host(ticket.host, at);

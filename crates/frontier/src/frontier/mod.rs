@@ -6,6 +6,7 @@
 mod admit;
 mod finish;
 mod pick;
+mod share;
 
 use crate::anchors::{self, Anchors};
 use crate::error::{Error, Result};
@@ -19,6 +20,7 @@ use crate::settings::{Patterns, Settings};
 use crate::state::State;
 use crate::table::Table;
 use crate::tally::{Tally, count_example};
+use crate::territory::{Prospect, Territory};
 use crate::visit::{Settled, VisitId};
 use herodotus_base::Timestamp;
 use herodotus_page::{Robots, WebUrl};
@@ -67,6 +69,12 @@ pub struct Frontier<T> {
     pages_begun: u64,
     /// Pages wait that the limit of this run holds back.
     held_back: bool,
+    /// Which URLs are ours, in a crawl that many machines make.
+    territory: Option<Arc<dyn Territory>>,
+    /// For other machines, since they were last asked for.
+    prospects: Vec<Prospect>,
+    /// What was taken in or visited since it was last asked for; only where there is a territory.
+    news: Vec<UrlRecord>,
 }
 
 /// What concerns the whole crawl, as it lies in the table.
@@ -156,6 +164,9 @@ impl<T: Table> Frontier<T> {
             waiting: 0,
             pages_begun: 0,
             held_back: false,
+            territory: None,
+            prospects: Vec::new(),
+            news: Vec::new(),
         };
         frontier.read_hosts(now)?;
         Ok(frontier)

@@ -107,6 +107,10 @@ impl<T: Table> Frontier<T> {
                 self.forget(ticket);
                 continue;
             };
+            if !self.is_ours(&record.url) {
+                self.disown(ticket, record);
+                continue;
+            }
             if let Some(code) = self.hosts.get(&hash).and_then(|h| h.blocked) {
                 return self.settle_blocked(now, ticket, record, code);
             }
@@ -271,6 +275,7 @@ impl<T: Table> Frontier<T> {
             digest: None,
             round_began: self.kept.clock.round_began(&self.settings, now),
             first: true,
+            delay_ms: self.delay_of(hash),
         })))
     }
 
@@ -287,6 +292,7 @@ impl<T: Table> Frontier<T> {
             digest: record.digest,
             round_began: self.kept.clock.round_began(&self.settings, now),
             first: record.visits == 0,
+            delay_ms: self.delay_of(ticket.host),
         };
         let page = Some((ticket, Box::new(record)));
         let id = self.take_turn(
@@ -295,6 +301,10 @@ impl<T: Table> Frontier<T> {
             InFlight { host: ticket.host, page, origin, answered: false, before_ms: 0 },
         );
         Next::Visit(Box::new(Visit { id, ..visit }))
+    }
+
+    fn delay_of(&self, hash: HostHash) -> u64 {
+        self.hosts.get(&hash).map_or(0, |host| host.delay_ms(&self.settings))
     }
 
     /// Counts a request as on its way, and says when the host may be asked beside it.

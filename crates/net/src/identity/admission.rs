@@ -3,7 +3,7 @@
 //! Promised: a pass is on disk before it is given out, so no ticket works twice even over a crash; a list of revocations is on
 //! disk before it counts. Checks of hellos never wait for the disk. What can be lost: nothing that was answered.
 
-use super::charter::{Charter, RingId, RingKind};
+use super::charter::{Charter, Draft, RingId, RingKind};
 use super::file::{self, Form};
 use super::invitation::{Invitation, Invitations};
 use super::pass::{Pass, Revocations};
@@ -62,16 +62,7 @@ impl Admission {
         copies: u16,
         now: Timestamp,
     ) -> Result<Self> {
-        let secret = SecretKey::from_bytes(&random()?);
-        let charter = Charter::closed(&secret, name, r, copies, now)?;
-        let pass = Pass::sign(&secret, charter.ring()?, machine, 1, now)?;
-        prepare(dir)?;
-        // The charter last: without it the directory holds no ring, and making one can be tried again.
-        file::write(dir, OWNER, &secret.to_bytes())?;
-        file::write(dir, INVITATIONS, &Invitations { serial: 1, list: Vec::new() })?;
-        file::write(dir, PASS, &pass)?;
-        file::write(dir, CHARTER, &charter)?;
-        Self::open(dir, machine)?.ok_or_else(|| gone(dir))
+        Self::create(dir, machine, Draft { name, r, copies, is_by_url: false }, None, now)
     }
 
     /// Makes an open ring: nobody owns it.
@@ -84,8 +75,31 @@ impl Admission {
         index_max: u16,
         now: Timestamp,
     ) -> Result<Self> {
-        let charter = Charter::open(name, r, copies, index_max, now)?;
-        Self::join(dir, machine, &charter, None)
+        Self::create(dir, machine, Draft { name, r, copies, is_by_url: false }, Some(index_max), now)
+    }
+
+    /// Makes a ring as it was drafted: an open one if it is said how many places an address has, else a closed one.
+    pub fn create(
+        dir: &Path,
+        machine: PeerKey,
+        draft: Draft<'_>,
+        index_max: Option<u16>,
+        now: Timestamp,
+    ) -> Result<Self> {
+        if let Some(index_max) = index_max {
+            let charter = Charter::open(draft, index_max, now)?;
+            return Self::join(dir, machine, &charter, None);
+        }
+        let secret = SecretKey::from_bytes(&random()?);
+        let charter = Charter::closed(&secret, draft, now)?;
+        let pass = Pass::sign(&secret, charter.ring()?, machine, 1, now)?;
+        prepare(dir)?;
+        // The charter last: without it the directory holds no ring, and making one can be tried again.
+        file::write(dir, OWNER, &secret.to_bytes())?;
+        file::write(dir, INVITATIONS, &Invitations { serial: 1, list: Vec::new() })?;
+        file::write(dir, PASS, &pass)?;
+        file::write(dir, CHARTER, &charter)?;
+        Self::open(dir, machine)?.ok_or_else(|| gone(dir))
     }
 
     /// Keeps what a ticket and its issuer gave. [`crate::join()`] does the asking.

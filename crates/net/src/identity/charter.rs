@@ -1,6 +1,8 @@
 //! What a ring is: its name, who may join, and the numbers that all its members must have in common.
 //!
 //! A ring is known by the hash of its terms, so nobody can change them under the members: changed terms are another ring.
+//! The first version knew no placement but by host, and wrote none down; by URL is written as kinds of their own, so that charters of
+//! the first version are read as they were meant, and a program of that version does not take part in what it would place wrongly.
 
 use super::signature::{Signature, encode};
 use crate::error::{NetError, Result};
@@ -24,6 +26,7 @@ pub enum RingKind {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Written", into = "Written")]
 pub struct Terms {
     /// For people.
     pub name: String,
@@ -34,6 +37,63 @@ pub struct Terms {
     pub copies: u16,
     /// Milliseconds since 1970.
     pub created_ms: i64,
+    /// Every URL has a place of its own; otherwise the URLs of a host lie together.
+    pub is_by_url: bool,
+}
+
+/// What whoever makes a ring chooses.
+#[derive(Clone, Copy, Debug)]
+pub struct Draft<'a> {
+    pub name: &'a str,
+    /// Length of the successor list.
+    pub r: u16,
+    /// Nodes on which every object lies.
+    pub copies: u16,
+    pub is_by_url: bool,
+}
+
+/// The terms as they are signed, stored and sent.
+#[derive(Serialize, Deserialize)]
+struct Written {
+    name: String,
+    kind: WrittenKind,
+    r: u16,
+    copies: u16,
+    created_ms: i64,
+}
+
+#[derive(Serialize, Deserialize)]
+enum WrittenKind {
+    Closed { owner: PeerKey },
+    Open { index_max: u16 },
+    ClosedByUrl { owner: PeerKey },
+    OpenByUrl { index_max: u16 },
+}
+
+impl From<Terms> for Written {
+    fn from(terms: Terms) -> Self {
+        let kind = match (terms.kind, terms.is_by_url) {
+            (RingKind::Closed { owner }, false) => WrittenKind::Closed { owner },
+            (RingKind::Open { index_max }, false) => WrittenKind::Open { index_max },
+            (RingKind::Closed { owner }, true) => WrittenKind::ClosedByUrl { owner },
+            (RingKind::Open { index_max }, true) => WrittenKind::OpenByUrl { index_max },
+        };
+        let Terms { name, r, copies, created_ms, .. } = terms;
+        Self { name, kind, r, copies, created_ms }
+    }
+}
+
+impl From<Written> for Terms {
+    fn from(written: Written) -> Self {
+        let (kind, is_by_url) = match written.kind {
+            WrittenKind::Closed { owner } => (RingKind::Closed { owner }, false),
+            WrittenKind::Open { index_max } => (RingKind::Open { index_max }, false),
+            WrittenKind::ClosedByUrl { owner } => (RingKind::Closed { owner }, true),
+            WrittenKind::OpenByUrl { index_max } => (RingKind::Open { index_max }, true),
+        };
+        let Written { name, r, copies, created_ms, .. } = written;
+        Self { name, kind, r, copies, created_ms, is_by_url }
+    }
 }
 
 /// The terms, and in a closed ring the owner's signature.
@@ -46,19 +106,14 @@ pub struct Charter {
 const WORD: &str = "herodotus charter 1";
 
 impl Charter {
-    pub(crate) fn closed(owner: &SecretKey, name: &str, r: u16, copies: u16, now: Timestamp) -> Result<Self> {
-        let kind = RingKind::Closed { owner: PeerKey(*owner.public().as_bytes()) };
-        let terms = Terms { name: name.to_owned(), kind, r, copies, created_ms: now.millis() };
-        terms.check()?;
+    pub(crate) fn closed(owner: &SecretKey, draft: Draft<'_>, now: Timestamp) -> Result<Self> {
+        let terms = draft.terms(RingKind::Closed { owner: PeerKey(*owner.public().as_bytes()) }, now)?;
         let signature = Some(Signature::sign(owner, WORD, &terms)?);
         Ok(Self { terms, signature })
     }
 
-    pub(crate) fn open(name: &str, r: u16, copies: u16, index_max: u16, now: Timestamp) -> Result<Self> {
-        let terms =
-            Terms { name: name.to_owned(), kind: RingKind::Open { index_max }, r, copies, created_ms: now.millis() };
-        terms.check()?;
-        Ok(Self { terms, signature: None })
+    pub(crate) fn open(draft: Draft<'_>, index_max: u16, now: Timestamp) -> Result<Self> {
+        Ok(Self { terms: draft.terms(RingKind::Open { index_max }, now)?, signature: None })
     }
 
     pub fn terms(&self) -> &Terms {
@@ -79,6 +134,15 @@ impl Charter {
             (RingKind::Open { .. }, None) => Ok(()),
             _ => Err(NetError::Forged("the ring's charter is not signed by its owner")),
         }
+    }
+}
+
+impl Draft<'_> {
+    fn terms(self, kind: RingKind, now: Timestamp) -> Result<Terms> {
+        let Self { name, r, copies, is_by_url } = self;
+        let terms = Terms { name: name.to_owned(), kind, r, copies, created_ms: now.millis(), is_by_url };
+        terms.check()?;
+        Ok(terms)
     }
 }
 
@@ -122,16 +186,24 @@ impl fmt::Debug for RingId {
 mod tests {
     use super::*;
 
+    fn draft(name: &str, r: u16) -> Draft<'_> {
+        Draft { name, r, copies: 6, is_by_url: false }
+    }
+
     #[test]
     fn changed_terms_are_another_ring_and_no_longer_signed() {
         let owner = SecretKey::from_bytes(&[1; 32]);
-        let charter = Charter::closed(&owner, "letters", 16, 6, Timestamp::default()).unwrap();
+        let charter = Charter::closed(&owner, draft("letters", 16), Timestamp::default()).unwrap();
         charter.check().unwrap();
+        let changes: [fn(&mut Charter); 3] =
+            [|other| other.terms.copies = 7, |other| other.terms.is_by_url = true, |other| other.terms.r = 15];
+        for change in changes {
+            let mut other = charter.clone();
+            change(&mut other);
+            assert!(matches!(other.check(), Err(NetError::Forged(_))));
+            assert_ne!(charter.ring().unwrap(), other.ring().unwrap());
+        }
         let mut other = charter.clone();
-        other.terms.copies = 7;
-        assert!(matches!(other.check(), Err(NetError::Forged(_))));
-        assert_ne!(charter.ring().unwrap(), other.ring().unwrap());
-        other = charter.clone();
         other.signature = None;
         assert!(other.check().is_err());
     }
@@ -139,10 +211,10 @@ mod tests {
     #[test]
     fn numbers_that_no_ring_can_have_are_refused() {
         let now = Timestamp::default();
-        assert!(Charter::open("", 16, 6, 4, now).is_err());
-        assert!(Charter::open("a\nb", 16, 6, 4, now).is_err());
-        assert!(Charter::open("a", 0, 6, 4, now).is_err());
-        assert!(Charter::open("a", 16, 6, 0, now).is_err());
-        assert!(Charter::open("a", 16, 6, 4, now).unwrap().check().is_ok());
+        assert!(Charter::open(draft("", 16), 4, now).is_err());
+        assert!(Charter::open(draft("a\nb", 16), 4, now).is_err());
+        assert!(Charter::open(draft("a", 0), 4, now).is_err());
+        assert!(Charter::open(draft("a", 16), 0, now).is_err());
+        assert!(Charter::open(draft("a", 16), 4, now).unwrap().check().is_ok());
     }
 }

@@ -20,7 +20,7 @@ mod signature;
 pub mod ticket;
 
 pub use admission::Admission;
-pub use charter::{Charter, RingId, RingKind, Terms};
+pub use charter::{Charter, Draft, RingId, RingKind, Terms};
 pub use holders::Holders;
 pub use invitation::Invitation;
 pub use pass::{Pass, Revocations};

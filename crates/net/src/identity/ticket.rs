@@ -100,12 +100,18 @@ impl fmt::Debug for Ticket {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::identity::Draft;
     use herodotus_base::PeerKey;
     use iroh::SecretKey;
 
     fn ticket() -> Ticket {
         let owner = SecretKey::from_bytes(&[1; 32]);
-        let charter = Charter::closed(&owner, "letters", 16, 6, Timestamp::default()).unwrap();
+        let charter = Charter::closed(
+            &owner,
+            Draft { name: "letters", r: 16, copies: 6, is_by_url: false },
+            Timestamp::default(),
+        )
+        .unwrap();
         let issuer = Address::new(PeerKey([2; 32]), ["192.0.2.7:4433".parse().unwrap()]);
         Ticket::new(charter, issuer, Some([7; 32]), Timestamp::from_millis_clamped(1_000)).unwrap()
     }

@@ -1,19 +1,19 @@
 //! Answering peers: what they compare, bring, fetch, challenge and read. Everything comes within the transport's bounds; what reads the disk runs where it may
 //! block, a bounded number at once.
 
-use super::exchange::take_in;
-use super::holdings::Shelf;
+use super::exchange::{address_of, take_in};
 use super::wire::{Ask, Bytes as WireBytes, COPIES, ENTRIES_MAX, Hit, NAMES_MAX, Name, Reply, TITLES_MAX, WireEntry};
-use super::{CopiesError, Inner, bulk, health};
+use super::{CopiesError, Inner, bulk, health, split};
 use bytes::Bytes;
-use herodotus_base::{PeerKey, Sha256};
+use herodotus_base::{Id, PeerKey, Sha256};
 use herodotus_catalogue::Found;
+use herodotus_ledger::{Record, Taken, open_bundle, pack_bundle};
 use herodotus_net::{Address, BoxFuture, Caller, Kind, Refusal, Service, Stream};
 use herodotus_replica::compare;
 use herodotus_ring::Contact;
-use herodotus_store::EntryKey;
 use herodotus_store::parcel::Outcome;
-use std::collections::BTreeMap;
+use herodotus_store::{EntryKey, Error as StoreError};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Weak};
 use tokio::sync::{Semaphore, mpsc};
 
@@ -76,11 +76,28 @@ async fn answer(inner: &Arc<Inner>, readers: &Arc<Semaphore>, from: Caller, ask:
     let ask = match ask {
         Ask::At { place, .. } if !inner.custodian().is_here(place) => return Ok(Reply::NotHere),
         Ask::At { ask, .. } => *ask,
+        Ask::Split { hosts } => return split::told(inner, hosts).await,
+        Ask::HasMoved { bucket, parts, part } => return split::has_moved(inner, bucket, parts, part).await,
+        Ask::Parts { bucket } => return parts(inner, bucket).await,
+        Ask::Within { place, .. } if !inner.custodian().is_here(place) => return Ok(Reply::NotHere),
+        Ask::Within { bucket, parts: known, ask, .. } => match parts_beyond(inner, bucket, known).await? {
+            Some(reply) => return Ok(reply),
+            None => *ask,
+        },
         other => other,
     };
+    if let Ask::Compare(question) = &ask
+        && let Some((from, to)) = question.relies_on()
+        && !inner.custodian().vouch(inner.now(), from, to)
+    {
+        return Ok(Reply::Compare(question.denial()));
+    }
     let permit = readers.clone().acquire_owned().await.map_err(|_| CopiesError::Odd("the node is stopping"))?;
     if let Ask::Take { parcel, spread } = ask {
         return take(inner, from, parcel, spread).await;
+    }
+    if let Ask::Keep { bundle, spread } = ask {
+        return keep(inner, from, bundle, spread).await;
     }
     inner
         .blocking(move |inner| {
@@ -91,7 +108,7 @@ async fn answer(inner: &Arc<Inner>, readers: &Arc<Semaphore>, from: Caller, ask:
 }
 
 /// What only reads.
-fn read(inner: &Inner, ask: Ask) -> Result<Reply, CopiesError> {
+pub(super) fn read(inner: &Inner, ask: Ask) -> Result<Reply, CopiesError> {
     let store = &inner.store;
     Ok(match ask {
         Ask::Compare(question) => {
@@ -99,7 +116,7 @@ fn read(inner: &Inner, ask: Ask) -> Result<Reply, CopiesError> {
                 // What waits in memory is not in the table of places.
                 store.seal()?;
             }
-            Reply::Compare(compare::answer(&Shelf(store), &question)?)
+            Reply::Compare(compare::answer(&inner.shelf(), &question)?)
         }
         Ask::Lacks { names } => {
             let mut lacking = Vec::new();
@@ -120,16 +137,20 @@ fn read(inner: &Inner, ask: Ask) -> Result<Reply, CopiesError> {
             }
         }
         Ask::Named { salt, spans, shorts } => {
-            let shelf = Shelf(store);
+            let shelf = inner.shelf();
             let spans = spans.open().ok_or(CopiesError::Odd("spans that are none"))?;
             let marks = compare::resolve(&shelf, salt, &spans, &shorts)?;
-            Reply::Names(shelf.names(&marks)?.iter().map(Name::of).collect())
+            Reply::Names(shelf.names(&marks)?)
         }
         Ask::NamesOn { span, behind } => {
-            let (names, last) = Shelf(store).names_on(span, behind)?;
+            let (names, last) = inner.shelf().names_on(span, behind)?;
             Reply::NamesOn(names, last)
         }
-        Ask::Challenge { nonce, names } => Reply::Proof(proof(inner, &nonce, &names)?),
+        Ask::Challenge { nonce, names } => Reply::Proof(match proof(inner, &nonce, &names) {
+            // What cannot be read is not held: to refuse instead would look as if nobody was there, and be asked for ever.
+            Err(CopiesError::Store(StoreError::Damaged(_) | StoreError::Disk { .. })) => None,
+            proved => proved?,
+        }),
         Ask::Entries { from, to, backwards, max } => {
             let max = (max as usize).min(ENTRIES_MAX);
             let entries = store.scan_names(from.0, to.0, backwards).take(max);
@@ -158,10 +179,29 @@ fn read(inner: &Inner, ask: Ask) -> Result<Reply, CopiesError> {
             Reply::Entries(entries.iter().map(WireEntry::of).collect())
         }
         Ask::Status => Reply::Status(health::status(inner)?),
-        Ask::Holders { .. } | Ask::MayLetGo { .. } | Ask::Take { .. } | Ask::At { .. } => {
+        Ask::GiveRecords { names } => give_records(inner, &names)?,
+        Ask::Holders { .. } | Ask::MayLetGo { .. } | Ask::Take { .. } | Ask::At { .. } | Ask::Within { .. } => {
+            return Err(CopiesError::Odd("a question that is answered elsewhere"));
+        }
+        Ask::Split { .. } | Ask::HasMoved { .. } | Ask::Parts { .. } | Ask::Keep { .. } => {
             return Err(CopiesError::Odd("a question that is answered elsewhere"));
         }
     })
+}
+
+/// Into how many parts a host is split, if its first place is here.
+async fn parts(inner: &Arc<Inner>, bucket: String) -> Result<Reply, CopiesError> {
+    if !inner.custodian().is_here(herodotus_ring::placement::place_of_part(&bucket, 0)) {
+        return Ok(Reply::NotHere);
+    }
+    let shape = inner.blocking(move |inner| Ok(inner.shape_here(&bucket))).await?;
+    Ok(Reply::Parts { parts: shape.parts, settled: shape.settled })
+}
+
+/// The same, if they are more than somebody thinks who asks for something else.
+async fn parts_beyond(inner: &Arc<Inner>, bucket: String, known: u32) -> Result<Option<Reply>, CopiesError> {
+    let shape = inner.blocking(move |inner| Ok(inner.shape_here(&bucket))).await?;
+    Ok((shape.parts > known).then_some(Reply::Parts { parts: shape.parts, settled: shape.settled }))
 }
 
 pub(super) fn ids(names: &[Name]) -> Result<Vec<EntryKey>, CopiesError> {
@@ -188,6 +228,12 @@ pub(super) async fn take(
 ) -> Result<Reply, CopiesError> {
     let sender = Address::new(from.key, from.address.into_iter().collect::<Vec<_>>());
     let parcel = Arc::new(parcel);
+    if spread {
+        let larger = split::misplaced(inner, parcel.clone()).await?;
+        if !larger.is_empty() {
+            return Ok(Reply::Split { larger, learnt: 0 });
+        }
+    }
     let taken = take_in(inner, &sender, parcel.clone()).await?;
     let with = |wanted: fn(&Outcome) -> bool| taken.entries.iter().filter(move |(_, outcome)| wanted(outcome));
     let lacking_base: Vec<Name> = taken.lacking_bases().map(Name::of).collect();
@@ -195,27 +241,80 @@ pub(super) async fn take(
     let mut machines = 2;
     if spread {
         let kept = with(|outcome| matches!(outcome, Outcome::Stored | Outcome::Known | Outcome::Removed));
-        let keys: Vec<String> = kept.map(|(id, _)| id.key.clone()).collect();
-        machines += pass_on(inner, from.key, &keys, parcel).await;
+        let places = kept.map(|(id, _)| inner.place_of(&id.key)).collect();
+        // Those who call the parcel theirs, too, keep it as it is.
+        let parcel = WireBytes::clone(&parcel);
+        machines += pass_on(inner, from.key, places, Ask::Take { parcel, spread: false }).await;
     }
     Ok(Reply::Taken { machines, lacking_base, refused })
 }
 
-/// Brings a parcel to those who are to hold it; returns when enough have it, and goes on with the others.
-async fn pass_on(inner: &Arc<Inner>, from: PeerKey, keys: &[String], parcel: Arc<WireBytes>) -> u16 {
+/// Keeps records durably; as their owner, passes on those that were new. Answered as a parcel is.
+async fn keep(inner: &Arc<Inner>, from: Caller, bundle: WireBytes, spread: bool) -> Result<Reply, CopiesError> {
+    let (places, news) = inner
+        .blocking(move |inner| {
+            let records = open_bundle(&bundle.0)?;
+            let taken = inner.ledger.take(&records)?;
+            inner.ledger.sync()?;
+            let kept = records.into_iter().zip(taken).filter(|(_, taken)| *taken == Taken::Kept);
+            let news: Vec<Record> = kept.map(|(record, _)| record).collect();
+            let places: Vec<Id> =
+                news.iter().map(|record| inner.ledger.place_of(&record.name)).collect::<Result<_, _>>()?;
+            Ok((places, news))
+        })
+        .await?;
+    let mut machines = 2;
+    if !news.is_empty() {
+        inner.custodian().stray_came(inner.now());
+        let _ = inner.record_news.send(Arc::new(news.clone()));
+        if spread {
+            let (bundle, _) = pack_bundle(&news, usize::MAX)?;
+            let ask = Ask::Keep { bundle: WireBytes(bundle), spread: false };
+            machines += pass_on(inner, from.key, places.into_iter().collect(), ask).await;
+        }
+    }
+    Ok(Reply::Kept { machines })
+}
+
+fn give_records(inner: &Inner, names: &[Name]) -> Result<Reply, CopiesError> {
+    let mut records = Vec::new();
+    let (mut covered, mut bytes) = (0, 0);
+    for name in names.iter().take(NAMES_MAX) {
+        let name = name.record().ok_or(CopiesError::Odd("that is no name"))?;
+        let record = inner.ledger.get(&name)?;
+        bytes += record.as_ref().map_or(0, |record| record.value.len() + name.encode().len() + 16);
+        if bytes > PARCEL_BYTES_MAX && covered > 0 {
+            break;
+        }
+        covered += 1;
+        records.extend(record);
+    }
+    let (bundle, _) = pack_bundle(&records, usize::MAX)?;
+    Ok(Reply::Records { bundle: WireBytes(bundle), covered })
+}
+
+/// Brings something to those who are to hold it; returns when enough have it, and goes on with the others.
+async fn pass_on(inner: &Arc<Inner>, from: PeerKey, places: BTreeSet<Id>, ask: Ask) -> u16 {
     let mut targets: BTreeMap<PeerKey, Contact> = BTreeMap::new();
-    for key in keys {
-        let place = inner.place_of(key);
+    for place in places {
         targets.extend(inner.custodian().push_to(place).into_iter().map(|contact| (contact.key, contact)));
     }
     targets.remove(&from);
+    let ask = Arc::new(ask);
     let (done, mut results) = mpsc::channel(targets.len().max(1));
     for contact in targets.into_values() {
-        let (inner, parcel, done) = (inner.clone(), parcel.clone(), done.clone());
+        let (inner, ask, done) = (inner.clone(), ask.clone(), done.clone());
         tokio::spawn(async move {
-            let ask = Ask::Take { parcel: WireBytes::clone(&parcel), spread: false };
-            let is_kept = match inner.reach.ask(&contact, &ask).await {
+            let reply = match &*ask {
+                // One large capture, which came as bulk.
+                Ask::Take { parcel, .. } if parcel.0.len() > PARCEL_BYTES_MAX => {
+                    bulk::send(&inner, &address_of(&contact), parcel.0.clone(), false).await
+                }
+                ask => inner.reach.ask(&contact, ask).await,
+            };
+            let is_kept = match reply {
                 Ok(Reply::Taken { lacking_base, refused: 0, .. }) => lacking_base.is_empty(),
+                Ok(Reply::Kept { .. }) => true,
                 _ => false,
             };
             if !is_kept {

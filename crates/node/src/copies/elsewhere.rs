@@ -1,33 +1,45 @@
 //! Reading what other machines hold, for the pages of this one. Blocking, as the pages want it: called on threads that may wait.
 
 use super::exchange::from_others;
+use super::split::{self, Shape};
 use super::wire::{Ask, Bytes, ENTRIES_MAX, Hit, Reply, Status, TITLES_MAX};
-use super::{Copies, CopiesError, Inner, health};
+use super::{Copies, CopiesError, Inner, desk, health};
 use herodotus_base::{Id, Sha256, Timestamp};
 use herodotus_catalogue::Found;
 use herodotus_page::host_of_key;
-use herodotus_ring::placement::place_of_part;
+use herodotus_ring::placement::Placement;
 use herodotus_store::{Capture, Entry, EntryKey, Error as StoreError, Totals};
 use herodotus_web::archive::{Away, Elsewhere, Gathered, Page, PublicAddress};
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::sync::Arc;
+use tokio::task::JoinSet;
+
+/// Places that are asked at once for one answer: more would only queue at the other end.
+const PLACES_AT_ONCE: usize = 16;
+/// Times that a question is asked again because the host turned out to be split into more parts: it doubles no faster than that.
+const SHAPES_MAX: usize = 4;
 
 impl Elsewhere for Copies {
     fn is_here(&self, key: &str) -> bool {
-        let place = self.inner.place_of(key);
+        let places = self.inner.places_here(key);
         let (is_here, is_own) = {
             let custodian = self.inner.custodian();
-            (custodian.is_here(place), custodian.owns(place))
+            let all = |is: &dyn Fn(Id) -> bool| places.iter().all(|place| is(*place));
+            (all(&|place| custodian.is_here(place)), all(&|place| custodian.owns(place)))
         };
         // A copy may be a moment behind its owner. Of a page that it has, that is no harm; of one that it has not, the owner is asked.
         is_here && (is_own || self.inner.store.count(key).is_ok_and(|count| count > 0))
     }
 
     fn is_range_here(&self, from: &[u8], to: &[u8]) -> bool {
-        match places_of_range(&self.inner, from, to) {
-            Some(places) => places.into_iter().all(|place| self.inner.custodian().is_here(place)),
-            None => self.inner.custodian().is_everything_here(),
+        let custodian = || self.inner.custodian();
+        match reach_of(&self.inner, from, to) {
+            Range::Key(key) => self.inner.places_here(&key).into_iter().all(|place| custodian().is_here(place)),
+            Range::Host(bucket) => {
+                self.inner.shape_here(&bucket).places_of_all(&bucket).all(|place| custodian().is_here(place))
+            }
+            Range::Many => custodian().is_everything_here(),
         }
     }
 
@@ -35,15 +47,14 @@ impl Elsewhere for Copies {
         let max = max.clamp(1, ENTRIES_MAX);
         let ask = Ask::Entries { from: Bytes(from.to_vec()), to: Bytes(to.to_vec()), backwards, max: max as u32 };
         let inner = &self.inner;
-        let lists = match places_of_range(inner, from, to) {
-            Some(places) => {
-                let mut lists = Vec::new();
-                for place in places {
-                    lists.push(entries_of(self.ask_holders(place, &ask)?));
-                }
-                lists
+        let lists = match reach_of(inner, from, to) {
+            Range::Key(key) => self.ask_key(&key, &ask)?.into_iter().map(entries_of).collect(),
+            Range::Host(bucket) => {
+                let places = |shape: Shape| shape.places_of_all(&bucket).collect();
+                let replies = inner.runtime.block_on(ask_host(inner, &bucket, places, &ask))?;
+                replies.into_iter().map(entries_of).collect()
             }
-            None => {
+            Range::Many => {
                 let (replies, silent) = inner.runtime.block_on(inner.reach.ask_all(&ask));
                 // In a range over many hosts the silent ones' are missing; others hold copies of most of it.
                 if replies.is_empty() && silent > 0 {
@@ -56,10 +67,17 @@ impl Elsewhere for Copies {
     }
 
     fn count(&self, key: &str) -> Result<u64, Away> {
-        match self.ask_holders(self.inner.place_of(key), &Ask::Count { key: key.to_owned() })? {
-            Reply::Count(count) => Ok(count),
-            _ => Err(Away::Silent { asked: 1 }),
+        let replies = self.ask_key(key, &Ask::Count { key: key.to_owned() })?;
+        let count_of = |reply: &Reply| if let Reply::Count(count) = reply { Some(*count) } else { None };
+        let counts: Vec<u64> = replies.iter().filter_map(count_of).collect();
+        if let [.., _, _] = counts[..] {
+            // On its way from one place to another: what is in both counts once.
+            let (from, to) = (format!("{key}\0"), format!("{key}\u{1}"));
+            let page = self.entries(from.as_bytes(), to.as_bytes(), false, ENTRIES_MAX)?;
+            let seen = page.entries.iter().filter(|entry| entry.is_capture()).count() as u64;
+            return Ok(counts.into_iter().fold(seen, u64::max));
         }
+        counts.first().copied().ok_or(Away::Silent { asked: 1 })
     }
 
     fn capture(&self, id: &EntryKey) -> Result<Option<Capture>, Away> {
@@ -126,15 +144,23 @@ impl Elsewhere for Copies {
 
     fn titles(&self, keys: &[&str]) -> Vec<Option<String>> {
         let mut titles = vec![None; keys.len()];
-        let mut by_place: BTreeMap<Id, Vec<usize>> = BTreeMap::new();
-        for (n, key) in keys.iter().enumerate() {
-            by_place.entry(self.inner.place_of(key)).or_default().push(n);
-        }
-        for (place, numbers) in by_place {
-            for numbers in numbers.chunks(TITLES_MAX) {
-                let asked = numbers.iter().map(|n| keys[*n].to_owned()).collect();
-                if let Ok(Reply::Titles(found)) = self.ask_holders(place, &Ask::Titles { keys: asked }) {
-                    numbers.iter().zip(found).for_each(|(n, title)| titles[*n] = title);
+        // Where a key belongs, and where it was for those that have no title there.
+        for nth in 0..2 {
+            let mut by_place: BTreeMap<Id, Vec<usize>> = BTreeMap::new();
+            for (n, key) in keys.iter().enumerate().filter(|(n, _)| titles[*n].is_none()) {
+                let places = self.inner.runtime.block_on(split::places_to_read(&self.inner, key, false));
+                if let Some(place) = places.ok().and_then(|places| places.get(nth).copied()) {
+                    by_place.entry(place).or_default().push(n);
+                }
+            }
+            for (place, numbers) in by_place {
+                for numbers in numbers.chunks(TITLES_MAX) {
+                    let asked = numbers.iter().map(|n| keys[*n].to_owned()).collect();
+                    let ask = Ask::At { place, ask: Box::new(Ask::Titles { keys: asked }) };
+                    let reply = self.inner.runtime.block_on(ask_place(&self.inner, place, &ask));
+                    if let Ok(Reply::Titles(found)) = reply {
+                        numbers.iter().zip(found).for_each(|(n, title)| titles[*n] = title);
+                    }
                 }
             }
         }
@@ -142,7 +168,9 @@ impl Elsewhere for Copies {
     }
 
     fn public_address(&self, key: &str) -> Option<PublicAddress> {
-        let place = self.inner.place_of(key);
+        let places = self.inner.runtime.block_on(split::places_to_read(&self.inner, key, false)).ok()?;
+        // On its way from one place to another, two machines may each take the other for it.
+        let [place] = places[..] else { return None };
         let told = self.inner.runtime.block_on(self.inner.holders(place)).ok()?;
         if told.owner.key == self.inner.reach.machine() {
             return None;
@@ -154,27 +182,18 @@ impl Elsewhere for Copies {
 }
 
 impl Copies {
-    /// Asks those who hold a place, its owner first, until one answers for all that lies there: what was acknowledged the owner has, and the
-    /// others perhaps a moment later. What was remembered of them may be out of date: then once more.
-    fn ask_holders(&self, place: Id, ask: &Ask) -> Result<Reply, Away> {
+    /// Asks those who hold a key: at one place, or at two while it moves from one to the other.
+    fn ask_key(&self, key: &str, ask: &Ask) -> Result<Vec<Reply>, Away> {
         let inner = &self.inner;
-        let ask = Ask::At { place, ask: Box::new(ask.clone()) };
         inner.runtime.block_on(async {
-            let mut asked = 0;
-            for _ in 0..2 {
-                let told = inner.holders(place).await.map_err(|_| Away::Silent { asked: 1 })?;
-                let mut contacts = inner.reach.nearest(&told);
-                contacts.sort_by_key(|contact| contact.key != told.owner.key);
-                for contact in &contacts {
-                    asked += 1;
-                    match inner.reach.ask(contact, &ask).await {
-                        Ok(Reply::NotHere) | Err(_) => {}
-                        Ok(reply) => return Ok(reply),
-                    }
+            match inner.placement {
+                Placement::ByHost => ask_host(inner, split::host_of(key), |shape| shape.places_of(key), ask).await,
+                Placement::ByUrl => {
+                    let place = inner.place_of(key);
+                    let ask = Ask::At { place, ask: Box::new(ask.clone()) };
+                    Ok(vec![ask_place(inner, place, &ask).await?])
                 }
-                inner.reach.forget(place);
             }
-            Err(Away::Silent { asked })
         })
     }
 
@@ -189,27 +208,120 @@ impl Copies {
     }
 }
 
-/// The places that a range of encoded entry keys touches, if it lies within one host.
-fn places_of_range(inner: &Arc<Inner>, from: &[u8], to: &[u8]) -> Option<Vec<Id>> {
-    let host = |bytes: &[u8]| {
-        let text = bytes.split(|byte| *byte == 0).next().and_then(|key| std::str::from_utf8(key).ok())?;
-        text.contains(')').then(|| host_of_key(text).to_owned())
+/// Asks at places of a host. Whoever is asked may know that it is split into more parts than we think: then again, elsewhere.
+async fn ask_host(
+    inner: &Arc<Inner>,
+    bucket: &str,
+    places: impl Fn(Shape) -> Vec<Id>,
+    ask: &Ask,
+) -> Result<Vec<Reply>, Away> {
+    for _ in 0..SHAPES_MAX {
+        let shape = split::shape(inner, bucket).await.map_err(|_| Away::Silent { asked: 1 })?;
+        let replies = ask_places(inner, bucket, shape.parts, places(shape), ask).await?;
+        let said = replies.iter().filter_map(|reply| match reply {
+            Reply::Parts { parts, settled } => Shape::new(*parts, *settled),
+            _ => None,
+        });
+        match said.reduce(Shape::join) {
+            None => return Ok(replies),
+            Some(said) => inner.heard(bucket, said),
+        }
+    }
+    Err(Away::Silent { asked: 1 })
+}
+
+/// Asks at places, some at once. Ends where one of them cannot be asked, or knows better.
+async fn ask_places(
+    inner: &Arc<Inner>,
+    bucket: &str,
+    parts: u32,
+    places: Vec<Id>,
+    ask: &Ask,
+) -> Result<Vec<Reply>, Away> {
+    let (mut waiting, mut replies) = (places.into_iter(), Vec::new());
+    let mut under_way = JoinSet::new();
+    loop {
+        while under_way.len() < PLACES_AT_ONCE
+            && let Some(place) = waiting.next()
+        {
+            let (inner, bucket, ask) = (inner.clone(), bucket.to_owned(), Box::new(ask.clone()));
+            under_way.spawn(async move { ask_place(&inner, place, &Ask::Within { place, bucket, parts, ask }).await });
+        }
+        match under_way.join_next().await {
+            Some(Ok(reply)) => {
+                let reply = reply?;
+                let is_better_known = matches!(reply, Reply::Parts { .. });
+                replies.push(reply);
+                if is_better_known {
+                    return Ok(replies);
+                }
+            }
+            Some(Err(_)) => return Err(Away::Silent { asked: 1 }),
+            None => return Ok(replies),
+        }
+    }
+}
+
+/// Asks those who hold a place, its owner first, until one answers for all that lies there: what was acknowledged the owner has, and the
+/// others perhaps a moment later. What was remembered of them may be out of date: then once more.
+async fn ask_place(inner: &Arc<Inner>, place: Id, ask: &Ask) -> Result<Reply, Away> {
+    let is_ours = {
+        let custodian = inner.custodian();
+        custodian.owns(place) && custodian.is_here(place)
     };
-    let bucket = host(from)?;
-    let prefix = format!("{bucket})");
-    // The end may be written as the host with the byte after the bracket.
-    let is_within = host(to).is_some_and(|end| end == bucket) || to == end_of(&prefix).as_slice();
-    if !is_within {
-        return None;
+    if is_ours {
+        let ask = match ask {
+            Ask::At { ask, .. } | Ask::Within { ask, .. } => Ask::clone(ask),
+            other => other.clone(),
+        };
+        return inner.blocking(move |inner| desk::read(inner, ask)).await.map_err(|_| Away::Silent { asked: 1 });
     }
-    let key = std::str::from_utf8(from.split(|byte| *byte == 0).next()?).ok()?;
-    let is_one_key =
-        to.starts_with(key.as_bytes()) && to.get(key.len()).is_some_and(|byte| *byte <= 1) && from.contains(&0);
-    if is_one_key {
-        return Some(vec![inner.place_of(key)]);
+    let mut asked = 0;
+    for _ in 0..2 {
+        let told = inner.holders(place).await.map_err(|_| Away::Silent { asked: 1 })?;
+        let mut contacts = inner.reach.nearest(&told);
+        contacts.sort_by_key(|contact| contact.key != told.owner.key);
+        for contact in &contacts {
+            asked += 1;
+            match inner.reach.ask(contact, ask).await {
+                Ok(Reply::NotHere) | Err(_) => {}
+                Ok(reply) => return Ok(reply),
+            }
+        }
+        inner.reach.forget(place);
     }
-    let parts = inner.store.parts(&bucket).unwrap_or(1);
-    Some((0..parts).map(|part| place_of_part(&bucket, part)).collect())
+    Err(Away::Silent { asked })
+}
+
+/// What a range of encoded entry keys touches.
+enum Range {
+    Key(String),
+    /// Some of one host, and nothing else.
+    Host(String),
+    Many,
+}
+
+fn reach_of(inner: &Inner, from: &[u8], to: &[u8]) -> Range {
+    match (range_of(from, to), inner.placement) {
+        // Its URLs lie everywhere.
+        (Range::Host(_), Placement::ByUrl) => Range::Many,
+        (range, _) => range,
+    }
+}
+
+fn range_of(from: &[u8], to: &[u8]) -> Range {
+    let Some(key) = from.split(|byte| *byte == 0).next().and_then(|key| std::str::from_utf8(key).ok()) else {
+        return Range::Many;
+    };
+    if from.contains(&0) && to.starts_with(key.as_bytes()) && to.get(key.len()).is_some_and(|byte| *byte <= 1) {
+        return Range::Key(key.to_owned());
+    }
+    let bucket = host_of_key(key);
+    let paths = format!("{bucket})/");
+    match key.starts_with(&paths) && to <= end_of(&paths).as_slice() {
+        true => Range::Host(bucket.to_owned()),
+        false => Range::Many,
+    }
 }
 
 fn end_of(prefix: &str) -> Vec<u8> {
@@ -263,4 +375,29 @@ fn merge(lists: Vec<(Vec<Entry>, usize)>, backwards: bool, max: usize) -> Page {
     let more = is_cut || entries.len() > max;
     entries.truncate(max);
     Page { entries, more }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_is_of_one_key_or_of_one_host_or_of_many() {
+        let range = |from: &str, to: &str| match range_of(from.as_bytes(), to.as_bytes()) {
+            Range::Key(key) => format!("key {key}"),
+            Range::Host(bucket) => format!("host {bucket}"),
+            Range::Many => "many".to_owned(),
+        };
+        assert_eq!(range("org,example)/a\0", "org,example)/a\u{1}"), "key org,example)/a");
+        assert_eq!(range("org,example)/a\0x", "org,example)/a\0y"), "key org,example)/a");
+        assert_eq!(range("org,example)/a", "org,example)/b"), "host org,example");
+        assert_eq!(range("org,example)/", "org,example)0"), "host org,example");
+        assert_eq!(range("org,example)/b\0x", "org,example)0"), "host org,example");
+        assert_eq!(range("org,example)/", "org,example)1"), "many");
+        assert_eq!(range("dns:example.org\0", "dns:example.org\u{1}"), "key dns:example.org");
+        assert_eq!(range("org,example)/a\0", "org,example)/b\0"), "host org,example");
+        assert_eq!(range("org,example)/a", "org,example,sub)/b"), "many");
+        assert_eq!(range("org,", "org-"), "many");
+        assert_eq!(range("", "\u{7f}"), "many");
+    }
 }

@@ -1,21 +1,90 @@
-//! Bringing captures to another machine and fetching them from one: in parcels that fit a call, as bulk where one does not, large bodies
+//! Bringing captures and records to another machine and fetching them from one: in parcels that fit a call, as bulk where one does not, large bodies
 //! first. Nothing is kept that its digests do not prove; that is the store's to see (`herodotus_store::parcel`).
 
 use super::desk::PARCEL_BYTES_MAX;
 use super::wire::{Ask, Bulk, Bytes, Name, Reply};
-use super::{CopiesError, Inner, bulk};
+use super::{CopiesError, Inner, bulk, split};
+use herodotus_ledger::{Name as RecordName, Record, open_bundle, pack_bundle};
 use herodotus_net::Address;
 use herodotus_ring::Contact;
 use herodotus_store::parcel::{LackingBlob, Outcome, Taken, open_capture};
 use herodotus_store::{Body, Capture, EntryKey};
 use std::collections::HashSet;
 use std::sync::Arc;
+use tokio::io::AsyncWriteExt;
 
 /// Names in one question for captures.
 const FETCHED_AT_ONCE: usize = 512;
 
 pub(super) fn address_of(contact: &Contact) -> Address {
     Address::new(contact.key, contact.addresses.clone())
+}
+
+/// Sends what a machine lacks, captures and records.
+pub(super) async fn bring_names(
+    inner: &Arc<Inner>,
+    to: &Contact,
+    names: Vec<Name>,
+    spread: bool,
+) -> Result<(), CopiesError> {
+    bring(inner, to, names.iter().filter_map(Name::id).collect(), spread, |_| true).await?;
+    let mut names = names.iter().filter_map(Name::record).peekable();
+    while names.peek().is_some() {
+        let some: Vec<RecordName> = names.by_ref().take(FETCHED_AT_ONCE).collect();
+        // One that is not here any more was confirmed elsewhere.
+        let records = inner.blocking(move |inner| {
+            let found = some.iter().filter_map(|name| inner.ledger.get(name).transpose());
+            Ok(found.collect::<Result<Vec<Record>, _>>()?)
+        });
+        bring_records(inner, to, &records.await?, spread).await?;
+    }
+    Ok(())
+}
+
+/// Sends records in bundles, in their order.
+pub(super) async fn bring_records(
+    inner: &Arc<Inner>,
+    to: &Contact,
+    records: &[Record],
+    spread: bool,
+) -> Result<(), CopiesError> {
+    let mut left = records;
+    while !left.is_empty() {
+        let (bundle, packed) = pack_bundle(left, PARCEL_BYTES_MAX)?;
+        left = left.get(packed..).unwrap_or_default();
+        inner.counters.brought(bundle.len());
+        let reply = inner.reach.ask(to, &Ask::Keep { bundle: Bytes(bundle), spread }).await?;
+        let Reply::Kept { .. } = reply else { return Err(CopiesError::Odd("an answer to another question")) };
+    }
+    Ok(())
+}
+
+/// Fetches records from a machine and keeps them durably.
+async fn fetch_records(inner: &Arc<Inner>, from: &Contact, names: Vec<Name>) -> Result<(), CopiesError> {
+    let mut left = names.as_slice();
+    while !left.is_empty() {
+        let some = &left[..left.len().min(FETCHED_AT_ONCE)];
+        let reply = inner.reach.ask(from, &Ask::GiveRecords { names: some.to_vec() }).await?;
+        let Reply::Records { bundle, covered } = reply else {
+            return Err(CopiesError::Odd("an answer to another question"));
+        };
+        // Covering nothing would keep us asking for ever.
+        left = left.get((covered as usize).max(1)..).unwrap_or_default();
+        let taken = inner
+            .blocking(move |inner| {
+                let records = open_bundle(&bundle.0)?;
+                let taken = inner.ledger.take(&records)?;
+                inner.ledger.sync()?;
+                let kept = records.into_iter().zip(taken).filter(|(_, taken)| *taken == herodotus_ledger::Taken::Kept);
+                Ok(kept.map(|(record, _)| record).collect::<Vec<Record>>())
+            })
+            .await?;
+        if !taken.is_empty() {
+            inner.custodian().stray_came(inner.now());
+            let _ = inner.record_news.send(Arc::new(taken));
+        }
+    }
+    Ok(())
 }
 
 /// Sends captures in parcels, differences where the other side has what they are to; what it then says it cannot read goes whole.
@@ -26,6 +95,9 @@ pub(super) async fn bring(
     spread: bool,
     has_base: impl Fn(&EntryKey) -> bool + Clone + Send + 'static,
 ) -> Result<(), CopiesError> {
+    if split::tell(inner, to, ids.iter().map(|id| id.key.as_str())).await?.here {
+        return Err(CopiesError::Split);
+    }
     let all: Arc<HashSet<EntryKey>> = Arc::new(ids.iter().cloned().collect());
     let (mut left, mut at, mut is_whole) = (Arc::new(ids), 0, false);
     let mut again: Vec<EntryKey> = Vec::new();
@@ -53,6 +125,13 @@ pub(super) async fn bring(
             true => bulk::send(inner, &address_of(to), parcel.bytes, spread).await?,
             false => inner.reach.ask(to, &Ask::Take { parcel: Bytes(parcel.bytes), spread }).await?,
         };
+        if let Reply::Split { larger, .. } = reply {
+            // If that is nothing new, it is not the host that has changed but the ring: the next try asks who owns what.
+            return Err(match split::raise(inner, larger).await?.is_empty() {
+                true => CopiesError::Odd("the owner of a place says that it is not its own: the ring is mending"),
+                false => CopiesError::Split,
+            });
+        }
         let Reply::Taken { lacking_base, refused, .. } = reply else {
             return Err(CopiesError::Odd("an answer to another question"));
         };
@@ -63,9 +142,15 @@ pub(super) async fn bring(
     }
 }
 
-/// Fetches captures from a machine and keeps them durably.
+/// Fetches captures and records from a machine and keeps them durably.
 pub(super) async fn fetch(inner: &Arc<Inner>, from: &Contact, names: Vec<Name>) -> Result<(), CopiesError> {
+    let (records, names): (Vec<Name>, Vec<Name>) = names.into_iter().partition(|name| name.record().is_some());
+    fetch_records(inner, from, records).await?;
     let address = address_of(from);
+    let ids: Vec<EntryKey> = names.iter().filter_map(Name::id).collect();
+    if split::tell(inner, from, ids.iter().map(|id| id.key.as_str())).await?.here {
+        return Err(CopiesError::Split);
+    }
     for some in names.chunks(FETCHED_AT_ONCE) {
         let mut left = some.to_vec();
         let mut with_bases = true;
@@ -126,7 +211,9 @@ pub(super) async fn take_in(inner: &Arc<Inner>, sender: &Address, parcel: Arc<By
         inner.blocking(move |inner| Ok(inner.store.take_parcel(&parcel.0)?)).await?
     };
     inner.blocking(|inner| Ok(inner.store.commit()?)).await?;
-    let stored = taken.entries.iter().filter(|(_, outcome)| *outcome == Outcome::Stored).count();
+    let stored = taken.entries.iter().filter(|(_, outcome)| *outcome == Outcome::Stored);
+    inner.brought.note(stored.clone().map(|(id, _)| id.clone()));
+    let stored = stored.count();
     inner.counters.took(stored);
     if stored > 0 {
         inner.custodian().stray_came(inner.now());
@@ -135,7 +222,9 @@ pub(super) async fn take_in(inner: &Arc<Inner>, sender: &Address, parcel: Arc<By
 }
 
 async fn fetch_blob(inner: &Arc<Inner>, from: &Address, blob: &LackingBlob) -> Result<(), CopiesError> {
-    let stream = inner.reach.open(from, &Bulk::Blob { sha256: blob.sha256.0, offset: 0 }).await?;
+    let mut stream = inner.reach.open(from, &Bulk::Blob { sha256: blob.sha256.0, offset: 0 }).await?;
+    // A writing half that is dropped without this takes the question back, most often before it was sent.
+    stream.shutdown().await?;
     let (reader, blob, runtime) = (stream.into_split().0, blob.clone(), inner.runtime.clone());
     inner
         .blocking(move |inner| {
@@ -147,20 +236,21 @@ async fn fetch_blob(inner: &Arc<Inner>, from: &Address, blob: &LackingBlob) -> R
 
 /// A capture from the nearest of those who hold it, checked; from the next if one fails. `None`: they say that there is none.
 pub(super) async fn from_others(inner: &Arc<Inner>, id: &EntryKey) -> Result<Option<Capture>, CopiesError> {
-    let place = inner.place_of(&id.key);
     let mut has_answered = false;
     let mut trouble = CopiesError::Nobody;
     // What was remembered of the holders may be out of date: then once more.
-    for _ in 0..2 {
-        let told = inner.holders(place).await?;
-        for contact in inner.reach.nearest(&told) {
-            match capture_from(inner, &contact, id).await {
-                Ok(Some(capture)) => return Ok(Some(capture)),
-                Ok(None) => has_answered = true,
-                Err(error) => trouble = error,
+    for is_again in [false, true] {
+        for place in split::places_to_read(inner, &id.key, is_again).await? {
+            let told = inner.holders(place).await?;
+            for contact in inner.reach.nearest(&told) {
+                match capture_from(inner, &contact, id).await {
+                    Ok(Some(capture)) => return Ok(Some(capture)),
+                    Ok(None) => has_answered = true,
+                    Err(error) => trouble = error,
+                }
             }
+            inner.reach.forget(place);
         }
-        inner.reach.forget(place);
     }
     if has_answered { Ok(None) } else { Err(trouble) }
 }

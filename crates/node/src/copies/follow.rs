@@ -2,24 +2,58 @@
 //!
 //! It follows the store's feed, whoever wrote what comes there, and keeps its place in a file, so that a crash repeats a little and forgets nothing. What was
 //! handed on is durable on as many machines as a write needs; until it is, the next waits. Comparisons would find
-//! all of it too, only later.
+//! all of it too, only later. What other machines brought ([`Brought`]) and is ours to copy lies with them already, and goes nowhere; what
+//! was taken in here goes to its owner even where it is ours to copy.
 
-use super::exchange::bring;
+use super::exchange::{bring, bring_records};
 use super::wire::{Ask, NAMES_MAX, Name, Reply};
-use super::{CopiesError, Inner};
+use super::{CopiesError, Inner, split};
 use crate::ring::ring_dir;
-use herodotus_base::PeerKey;
+use herodotus_base::{Id, PeerKey};
+use herodotus_ledger::{Name as RecordName, Record};
 use herodotus_ring::Contact;
 use herodotus_store::{Entry, EntryKey, FeedCursor};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Entries in one go.
 const BATCH_MAX: usize = 1000;
+/// How often it is looked whether records were handed on.
+const RECORDS_LOOK: Duration = Duration::from_millis(20);
+/// Owners that could not be found before the rest waits, too.
+const FAILURES_MAX: usize = 8;
 /// Before what could not be handed on is tried again.
 const RETRY: Duration = Duration::from_secs(1);
+
+/// Entries remembered as brought: some ten megabytes. Of those beyond, the owner is asked whether it has them, which is no harm.
+const BROUGHT_MAX: usize = 50_000;
+
+/// What other machines brought here and was not yet met in the feed. Lost at a restart: then their owners are asked.
+#[derive(Debug, Default)]
+pub(super) struct Brought(Mutex<HashSet<EntryKey>>);
+
+impl Brought {
+    pub(super) fn note(&self, ids: impl Iterator<Item = EntryKey>) {
+        let mut known = self.known();
+        let room = BROUGHT_MAX.saturating_sub(known.len());
+        known.extend(ids.take(room));
+    }
+
+    fn has(&self, id: &EntryKey) -> bool {
+        self.known().contains(id)
+    }
+
+    fn forget(&self, entries: &[Entry]) {
+        let mut known = self.known();
+        entries.iter().for_each(|entry| _ = known.remove(&entry.id));
+    }
+
+    fn known(&self) -> MutexGuard<'_, HashSet<EntryKey>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 /// How often the end of the feed was reached.
 #[derive(Clone, Copy, Debug, Default)]
@@ -45,9 +79,17 @@ pub(super) async fn run(inner: Arc<Inner>) {
             tokio::time::sleep(RETRY).await;
             continue;
         };
-        while !hand_on(&inner, &entries).await {
-            tokio::time::sleep(RETRY).await;
+        loop {
+            // Where something lies may change while we wait. What was let go has been confirmed by all who hold it.
+            let held = entries.iter().filter(|entry| !entry.released);
+            let loads: Vec<Load> = held.map(|entry| Load::Capture(entry.id.clone())).collect();
+            match hand_on(&inner, &loads).await {
+                Handed::Well => break,
+                Handed::Elsewhere => {}
+                Handed::Partly => tokio::time::sleep(RETRY).await,
+            }
         }
+        inner.brought.forget(&entries);
         if cursor != Some(next) {
             cursor = Some(next);
             write(&inner, path.clone(), next).await;
@@ -79,61 +121,163 @@ async fn write(inner: &Arc<Inner>, path: PathBuf, cursor: FeedCursor) {
     let _ = written.await;
 }
 
-/// What is to go to one machine.
+/// Hands on records that were made here, as soon as there are any and in their order; all of them anew if somebody is missing.
+pub(super) async fn run_records(inner: Arc<Inner>) {
+    if inner.ring.joined().await.is_err() {
+        return;
+    }
+    loop {
+        let pending = inner
+            .blocking(|inner| {
+                let pending = inner.ledger.pending(BATCH_MAX)?.into_iter();
+                Ok(pending.map(|(made, record)| (made, Load::Record(record))).unzip::<u64, Load, Vec<_>, Vec<_>>())
+            })
+            .await;
+        match pending {
+            Ok((made, loads)) if !made.is_empty() => {
+                match hand_on(&inner, &loads).await {
+                    Handed::Well => _ = inner.blocking(move |inner| Ok(inner.ledger.handed_on(made)?)).await,
+                    Handed::Elsewhere => {}
+                    Handed::Partly => tokio::time::sleep(RETRY.min(inner.settings.follow_every)).await,
+                }
+                continue;
+            }
+            Ok(_) => {
+                inner.records_followed.send_modify(|times| *times += 1);
+                inner.written.notified().await;
+                continue;
+            }
+            Err(_) => {}
+        }
+        tokio::time::sleep(RETRY.min(inner.settings.follow_every)).await;
+    }
+}
+
+/// Waits until all records that were made here before are handed on.
+pub(super) async fn records_handed_on(inner: &Arc<Inner>) -> Result<(), CopiesError> {
+    let mut followed = inner.records_followed.subscribe();
+    let times = *followed.borrow();
+    loop {
+        // Whoever looks may have looked before we wrote: it must look twice.
+        inner.written.notify_one();
+        let wait = tokio::time::timeout(RECORDS_LOOK, followed.wait_for(|now| *now >= times + 2));
+        match wait.await {
+            Ok(Ok(_)) => return Ok(()),
+            Ok(Err(_)) => return Err(CopiesError::Nobody),
+            Err(_) => {}
+        }
+    }
+}
+
+/// Something to hand on.
+#[derive(Clone)]
+enum Load {
+    Capture(EntryKey),
+    Record(Record),
+}
+
+impl Load {
+    /// The key of the URL that it is about, if it is about one.
+    fn key(&self) -> Option<&str> {
+        match self {
+            Self::Capture(id) => Some(&id.key),
+            Self::Record(Record { name: RecordName::Url { key, .. }, .. }) => Some(key),
+            Self::Record(_) => None,
+        }
+    }
+
+    /// Whether another machine brought it here.
+    fn is_brought(&self, inner: &Inner) -> bool {
+        matches!(self, Self::Capture(id) if inner.brought.has(id))
+    }
+
+    /// Where it lies, by what is known here.
+    fn place(&self, inner: &Inner) -> Id {
+        match self {
+            Self::Capture(id) => inner.place_of(&id.key),
+            Self::Record(record) => match self.key() {
+                Some(key) => inner.place_of(key),
+                // Orders are not split.
+                None => record.name.place(inner.placement, 1),
+            },
+        }
+    }
+}
+
+/// What is to go to one machine, by its number among all that is handed on.
 struct Errand {
     to: Contact,
     /// As the owner, it passes on what it gets.
     is_owner: bool,
-    ids: Vec<EntryKey>,
+    numbers: Vec<usize>,
 }
 
-/// Whether everything is durable on as many machines as a write needs.
-async fn hand_on(inner: &Arc<Inner>, entries: &[Entry]) -> bool {
-    let mut errands: BTreeMap<PeerKey, Errand> = BTreeMap::new();
+/// What became of what was to be handed on.
+enum Handed {
+    /// Everything is durable on as many machines as a write needs.
+    Well,
+    /// A host turned out to be split: some of it has to go elsewhere.
+    Elsewhere,
+    Partly,
+}
+
+async fn hand_on(inner: &Arc<Inner>, loads: &[Load]) -> Handed {
+    // One machine may be the owner of some and a holder of others: these are two errands.
+    let mut errands: BTreeMap<(PeerKey, bool), Errand> = BTreeMap::new();
+    let mut add = |to: Contact, is_owner: bool, number: usize| {
+        let errand = errands.entry((to.key, is_owner));
+        errand.or_insert_with(|| Errand { to, is_owner, numbers: Vec::new() }).numbers.push(number);
+    };
+    let mut failures = 0;
     // Of our own: on how many other machines each must be, and may be.
-    let mut is_well = true;
-    let mut own: Vec<(EntryKey, usize)> = Vec::new();
-    for entry in entries {
-        let place = inner.place_of(&entry.id.key);
+    let (mut is_well, mut is_split) = (true, false);
+    let mut own: Vec<(usize, usize)> = Vec::new();
+    for (number, load) in loads.iter().enumerate() {
+        let place = load.place(inner);
         let (is_own, is_entrusted, targets) = {
             let custodian = inner.custodian();
             (custodian.owns(place), custodian.is_here(place), custodian.push_to(place))
         };
         if is_own {
-            own.push((entry.id.clone(), targets.len()));
-            for to in targets {
-                let errand = errands.entry(to.key).or_insert_with(|| Errand { to, is_owner: false, ids: Vec::new() });
-                errand.ids.push(entry.id.clone());
-            }
-        } else if !is_entrusted {
-            match inner.holders(place).await {
+            own.push((number, targets.len()));
+            targets.into_iter().for_each(|to| add(to, false, number));
+        } else if !(is_entrusted && load.is_brought(inner)) {
+            // Also where it is ours to copy: it may have come from a person here and not from its owner, who is asked whether it lacks it.
+            let place = match load.key() {
+                Some(key) => split::place_to_write(inner, key).await,
+                None => Ok(place),
+            };
+            let told = match place {
+                Ok(place) => inner.holders(place).await,
+                Err(error) => Err(error),
+            };
+            match told {
                 Ok(told) if told.owner.key == inner.reach.machine() => {}
-                Ok(told) => {
-                    let to = told.owner;
-                    let errand =
-                        errands.entry(to.key).or_insert_with(|| Errand { to, is_owner: true, ids: Vec::new() });
-                    errand.is_owner = true;
-                    errand.ids.push(entry.id.clone());
-                }
-                Err(_) => is_well = false,
+                Ok(told) => add(told.owner, true, number),
+                // The ring is mending, and each of many would wait for it.
+                Err(_) if failures == FAILURES_MAX => break,
+                Err(_) => (is_well, failures) = (false, failures + 1),
             }
         }
     }
-    let mut reached: BTreeMap<EntryKey, usize> = BTreeMap::new();
+    let mut reached = vec![0; loads.len()];
     let mut under_way = tokio::task::JoinSet::new();
     for errand in errands.into_values() {
         let inner = inner.clone();
+        let loads: Vec<Load> = errand.numbers.iter().map(|number| loads[*number].clone()).collect();
         under_way.spawn(async move {
-            let result = run_errand(&inner, &errand).await;
+            let result = run_errand(&inner, &errand, loads).await;
             (errand, result)
         });
     }
     while let Some(Ok((errand, result))) = under_way.join_next().await {
         match result {
-            Ok(()) => errand.ids.into_iter().for_each(|id| *reached.entry(id).or_default() += 1),
+            // Where it turns out to be elsewhere, it is brought there the next time.
+            Err(CopiesError::Split) => is_split = true,
+            Ok(()) => errand.numbers.iter().for_each(|number| reached[*number] += 1),
             Err(_) if errand.is_owner => {
                 // It has changed hands, perhaps.
-                errand.ids.iter().for_each(|id| inner.reach.forget(inner.place_of(&id.key)));
+                errand.numbers.iter().for_each(|number| inner.reach.forget(loads[*number].place(inner)));
                 is_well = false;
             }
             Err(_) => {
@@ -143,13 +287,29 @@ async fn hand_on(inner: &Arc<Inner>, entries: &[Entry]) -> bool {
         }
     }
     let needed = usize::from(inner.settings.durable_on.saturating_sub(1));
-    is_well && own.iter().all(|(id, targets)| reached.get(id).copied().unwrap_or(0) >= needed.min(*targets))
+    match is_well && own.iter().all(|(number, targets)| reached[*number] >= needed.min(*targets)) {
+        _ if is_split => Handed::Elsewhere,
+        true => Handed::Well,
+        false => Handed::Partly,
+    }
 }
 
 /// Brings a machine what it lacks of an errand, durably.
-async fn run_errand(inner: &Arc<Inner>, errand: &Errand) -> Result<(), CopiesError> {
-    for some in errand.ids.chunks(NAMES_MAX) {
-        let names: Vec<Name> = some.iter().map(Name::of).collect();
+async fn run_errand(inner: &Arc<Inner>, errand: &Errand, loads: Vec<Load>) -> Result<(), CopiesError> {
+    // Before it is asked what it lacks: what has moved elsewhere it may still have.
+    if split::tell(inner, &errand.to, loads.iter().filter_map(Load::key)).await?.here {
+        return Err(CopiesError::Split);
+    }
+    let (mut records, mut ids) = (Vec::new(), Vec::new());
+    for load in loads {
+        match load {
+            Load::Capture(id) => ids.push(id),
+            Load::Record(record) => records.push(record),
+        }
+    }
+    bring_records(inner, &errand.to, &records, errand.is_owner).await?;
+    for some in ids.chunks(NAMES_MAX) {
+        let names = some.iter().map(Name::of).collect();
         let Reply::Lacks(lacking) = inner.reach.ask(&errand.to, &Ask::Lacks { names }).await? else {
             return Err(CopiesError::Odd("an answer to another question"));
         };

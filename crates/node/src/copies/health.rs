@@ -1,12 +1,15 @@
 //! How copies stand: what is counted, what a machine tells of itself, and what pages and commands show.
 
 use super::wire::{Ask, Own, Reply, Status};
-use super::{Copies, CopiesError, Inner};
+use super::{Copies, CopiesError, Inner, split};
+use crate::ring::surt_of;
 use herodotus_base::{PeerKey, Timestamp};
 use herodotus_replica::custody::Task;
 use herodotus_store::Totals;
 use herodotus_web::Refused;
-use herodotus_web::peers::{AuditView, CopiesView, HealthView, LookupView, MachineView, Peers, RepairView, RingView};
+use herodotus_web::peers::{
+    AuditView, CopiesView, HealthView, LookupView, MachineView, Peers, RepairView, RingView, SplitView,
+};
 use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -16,6 +19,8 @@ use tokio::sync::watch;
 
 /// Audits that are remembered: one for each machine.
 const AUDITS_MAX: usize = 1024;
+/// Hosts that are split and shown by name.
+const SPLITS_SHOWN: usize = 20;
 
 /// Since the node started.
 #[derive(Debug, Default)]
@@ -157,8 +162,20 @@ async fn gather(inner: &Arc<Inner>) -> HealthView {
     let full = u64::from(view.copies);
     view.repair_objects =
         by_copies.iter().map(|(copies, objects)| objects * full.saturating_sub(u64::from(*copies))).sum();
+    (view.hosts_split, view.splits) = inner.blocking(splits).await.unwrap_or_default();
     view.repairs = inner.custodian().under_way().filter_map(repair_view).collect();
     view
+}
+
+/// Hosts that are split, as far as this machine knows: how many, and the first of them.
+fn splits(inner: &Inner) -> Result<(u64, Vec<SplitView>), CopiesError> {
+    let mut hosts = inner.store.split_hosts()?;
+    hosts.sort_by_key(|(_, parts)| std::cmp::Reverse(*parts));
+    let view = |(host, parts): &(String, u32)| {
+        let is_settled = inner.shape_here(host).is_settled();
+        SplitView { host: host.clone(), parts: *parts, is_settled }
+    };
+    Ok((hosts.len() as u64, hosts.iter().take(SPLITS_SHOWN).map(view).collect()))
 }
 
 fn machine_view(inner: &Inner, machine: PeerKey, status: &Status) -> MachineView {
@@ -195,13 +212,26 @@ fn repair_view(task: &Task) -> Option<RepairView> {
     Some(RepairView { what: what.to_owned(), machine: with.key.to_string(), ..RepairView::default() })
 }
 
+impl Copies {
+    /// Who is responsible for a URL, as its host is split now.
+    pub async fn find(&self, url: &str) -> Result<LookupView, CopiesError> {
+        let places = split::places_to_read(&self.inner, &surt_of(url)?, true).await;
+        match places.ok().and_then(|places| places.first().copied()) {
+            Some(place) => Ok(self.inner.ring.find_at(url, place).await?),
+            // Nobody at its first place answers: that is what is shown then.
+            None => Ok(self.inner.ring.find(url).await?),
+        }
+    }
+}
+
 impl Peers for Copies {
     fn view(&self) -> RingView {
         self.inner.ring.view()
     }
 
     fn lookup(&self, url: &str) -> Pin<Box<dyn Future<Output = Result<LookupView, Refused>> + Send>> {
-        self.inner.ring.lookup(url)
+        let (copies, url) = (self.clone(), url.to_owned());
+        Box::pin(async move { copies.find(&url).await.map_err(|error| Refused(error.to_string())) })
     }
 
     fn changed(&self) -> watch::Receiver<u64> {

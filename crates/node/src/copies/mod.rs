@@ -2,7 +2,7 @@
 //!
 //! [`Copies`] is the handle. One task lets the custodian know what the ring and the clock say, and gives each of its orders to a task of its own
 //! ([`orders`]); [`desk`] answers peers, [`bulk`] where it is large; [`exchange`] brings captures over; [`follow`] hands on what this machine takes in; [`elsewhere`] lets pages read what others
-//! hold. What is promised is the custodian's and the store's to keep: here is only carrying out.
+//! hold; [`split`] spreads hosts that have grown over more places. What is promised is the custodian's and the store's to keep: here is only carrying out.
 
 mod bulk;
 mod desk;
@@ -13,26 +13,33 @@ mod health;
 mod holdings;
 mod orders;
 mod reach;
+mod split;
 mod wire;
 
 use crate::ring::{Neighbourhood, RingNode};
 use desk::Desk;
 use herodotus_base::{Id, PeerKey};
 use herodotus_catalogue::Catalogue;
+use herodotus_ledger::{Ledger, Record};
 use herodotus_net::CallError;
 use herodotus_replica::custody::{Config, Custodian};
+use herodotus_ring::Contact;
 use herodotus_ring::placement::{Placement, place_of_key};
 use herodotus_store::Store;
 use herodotus_web::peers::HealthView;
+use holdings::{Shelf, ShelfError};
 use reach::{Reach, Told};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, broadcast, watch};
 
 /// How long a node that leaves in good order may take to hand over what it holds.
 pub const HAND_OVER_MAX: Duration = Duration::from_secs(60);
+
+/// Batches of records that may wait for whoever listens; more are looked up in the ledger.
+const RECORD_NEWS_MAX: usize = 1024;
 
 /// What went wrong, and with whom.
 #[derive(Debug, thiserror::Error)]
@@ -43,8 +50,12 @@ pub enum CopiesError {
     Call(#[from] CallError),
     #[error(transparent)]
     Store(#[from] herodotus_store::Error),
+    #[error(transparent)]
+    Ledger(#[from] herodotus_ledger::Error),
+    #[error(transparent)]
+    Shelf(#[from] ShelfError),
     #[error("{0}")]
-    Compare(#[from] herodotus_replica::compare::Error<herodotus_store::Error>),
+    Compare(#[from] herodotus_replica::compare::Error<ShelfError>),
     #[error("a stream broke off: {0}")]
     Stream(#[from] std::io::Error),
     /// A peer said something that makes no sense here.
@@ -52,6 +63,9 @@ pub enum CopiesError {
     Odd(&'static str),
     #[error("nobody who holds it answered")]
     Nobody,
+    /// What was being done holds no more; the next try knows.
+    #[error("a host turned out to be split into more parts")]
+    Split,
 }
 
 /// How copies are kept.
@@ -66,6 +80,8 @@ pub struct CopiesSettings {
     pub scrub_every: Duration,
     /// Where people reach this node's pages, for those who are sent there.
     pub public: Option<String>,
+    /// A part of a host with so many URLs is split in two; zero: never.
+    pub split_at: u32,
 }
 
 impl CopiesSettings {
@@ -97,8 +113,16 @@ impl Default for CopiesSettings {
             follow_every: Duration::from_secs(2),
             scrub_every: Duration::from_secs(30 * 24 * 60 * 60),
             public: None,
+            split_at: 128,
         }
     }
+}
+
+/// What a machine answers for. Another one whenever something becomes or ceases to be its own.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Ground {
+    pub(crate) arcs: Vec<(Id, Id)>,
+    splits: u64,
 }
 
 /// The copies that a machine keeps for its ring. Clones are the same.
@@ -111,18 +135,26 @@ pub struct Copies {
 struct Inner {
     ring: RingNode,
     store: Store,
+    ledger: Ledger,
     catalogue: Arc<Catalogue>,
     placement: Placement,
     settings: CopiesSettings,
     reach: Arc<Reach>,
     custodian: Mutex<Custodian>,
     counters: health::Counters,
+    splits: split::Splits,
     start: Instant,
     wake: Notify,
+    /// Records were made here.
+    written: Notify,
+    /// How often all of them were handed on.
+    records_followed: watch::Sender<u64>,
+    record_news: broadcast::Sender<Arc<Vec<Record>>>,
     /// We go for good: others must hold everything first.
     is_leaving: AtomicBool,
     /// How far what this machine took in has been handed on.
     followed: watch::Sender<follow::Progress>,
+    brought: follow::Brought,
     /// The whole ring's, as it was gathered last.
     health: watch::Sender<Option<Arc<HealthView>>>,
     runtime: tokio::runtime::Handle,
@@ -136,30 +168,39 @@ impl Copies {
         catalogue: Arc<Catalogue>,
         mut settings: CopiesSettings,
     ) -> Result<Self, CopiesError> {
-        let placement = Placement::ByHost;
+        let placement = ring.placement();
         store.set_placement(placement)?;
+        let ledger = Ledger::open(&crate::ring::ring_dir(ring.data()).join("ledger"), placement)?;
         settings.custody.copies = usize::from(ring.admission().charter().terms().copies.max(1));
         let inner = Arc::new(Inner {
             reach: Arc::new(Reach::new(ring.clone())),
             custodian: Mutex::new(Custodian::new(ring.endpoint().key(), settings.custody.clone())),
             ring,
             store,
+            ledger,
             catalogue,
             placement,
             settings,
             counters: health::Counters::default(),
+            splits: split::Splits::default(),
             start: Instant::now(),
             wake: Notify::new(),
+            written: Notify::new(),
+            records_followed: watch::Sender::default(),
+            record_news: broadcast::Sender::new(RECORD_NEWS_MAX),
             is_leaving: AtomicBool::new(false),
             followed: watch::Sender::default(),
+            brought: follow::Brought::default(),
             health: watch::Sender::default(),
             runtime: tokio::runtime::Handle::current(),
         });
         inner.ring.set_keeper(Arc::new(Desk::new(&inner)));
         tokio::spawn(run(inner.clone()));
         tokio::spawn(follow::run(inner.clone()));
+        tokio::spawn(follow::run_records(inner.clone()));
         tokio::spawn(orders::scrub(inner.clone()));
         tokio::spawn(health::keep_looking(inner.clone()));
+        tokio::spawn(split::run(inner.clone()));
         Ok(Self { inner })
     }
 
@@ -168,6 +209,104 @@ impl Copies {
     pub async fn leave_for_good(&self) {
         self.inner.is_leaving.store(true, Relaxed);
         self.inner.ring.leave_within(HAND_OVER_MAX + Duration::from_secs(5)).await;
+    }
+
+    /// The records that this machine holds.
+    pub fn ledger(&self) -> &Ledger {
+        &self.inner.ledger
+    }
+
+    /// Takes in records that were made on this machine, and hands them on in the background to those who are to hold them.
+    pub async fn write_records(&self, records: Vec<Record>) -> Result<(), CopiesError> {
+        self.inner
+            .blocking(move |inner| {
+                inner.ledger.write(&records)?;
+                Ok(inner.ledger.sync()?)
+            })
+            .await?;
+        self.inner.written.notify_one();
+        Ok(())
+    }
+
+    /// The same without waiting for the disk, for what can be made again.
+    pub(crate) fn note_records(&self, records: &[Record]) -> Result<(), CopiesError> {
+        if !records.is_empty() {
+            self.inner.ledger.write(records)?;
+            self.inner.written.notify_one();
+        }
+        Ok(())
+    }
+
+    /// Waits until all records that were made here before lie on as many machines as a write needs.
+    pub(crate) async fn records_handed_on(&self) -> Result<(), CopiesError> {
+        follow::records_handed_on(&self.inner).await
+    }
+
+    /// Records that other machines bring, as they come.
+    pub(crate) fn record_news(&self) -> broadcast::Receiver<Arc<Vec<Record>>> {
+        self.inner.record_news.subscribe()
+    }
+
+    pub(crate) fn ring(&self) -> &RingNode {
+        &self.inner.ring
+    }
+
+    pub(crate) fn machine(&self) -> PeerKey {
+        self.inner.reach.machine()
+    }
+
+    /// Every other machine of the ring, as far as they are found.
+    pub(crate) async fn machines(&self) -> Result<Vec<Contact>, CopiesError> {
+        self.inner.reach.machines().await
+    }
+
+    pub(crate) fn place_of(&self, key: &str) -> Id {
+        self.inner.place_of(key)
+    }
+
+    /// Whether a URL is ours to look after: on an arc of ours, of which we know all that was known.
+    pub(crate) fn is_ours_to_do(&self, key: &str) -> bool {
+        let place = self.inner.place_of(key);
+        let custodian = self.inner.custodian();
+        custodian.owns(place) && custodian.is_here(place)
+    }
+
+    /// The host of a key, if it is split over several places.
+    pub(crate) fn host_if_split(&self, key: &str) -> Option<String> {
+        let host = herodotus_ring::placement::bucket_of_key(self.inner.placement, key);
+        let is_split = match self.inner.placement {
+            Placement::ByHost => self.inner.store.parts(host).is_ok_and(|parts| parts > 1),
+            // Every URL lies by itself.
+            Placement::ByUrl => true,
+        };
+        is_split.then(|| herodotus_page::host_of_key(host).to_owned())
+    }
+
+    /// Whether the first place of a host is ours.
+    pub(crate) fn owns_host(&self, bucket: &str) -> bool {
+        self.inner.custodian().owns(herodotus_ring::placement::place_of_part(bucket, 0))
+    }
+
+    pub(crate) fn owns_record(&self, name: &herodotus_ledger::Name) -> bool {
+        self.inner.ledger.place_of(name).is_ok_and(|place| self.inner.custodian().owns(place))
+    }
+
+    /// What is ours: our own arcs of which we know all that was known, and how hosts are split.
+    pub(crate) fn ground(&self) -> Ground {
+        let levels = self.inner.custodian().levels();
+        let arcs = levels.into_iter().filter(|level| level.is_filled).map(|level| level.arc).collect();
+        Ground { arcs, splits: self.inner.splits.times_raised() }
+    }
+
+    /// Who owns a place, and the arc that this is true of.
+    pub(crate) async fn owner_of(&self, place: Id) -> Result<(Contact, (Id, Id)), CopiesError> {
+        let told = self.inner.holders(place).await?;
+        Ok((told.owner, told.holders.arc))
+    }
+
+    /// What was remembered of a place's owner was wrong.
+    pub(crate) fn forget_owner(&self, place: Id) {
+        self.inner.reach.forget(place);
     }
 
     /// Waits until everything that was stored here before is durable on as many machines as a write needs.
@@ -187,7 +326,10 @@ impl Inner {
 
     /// Where a key lies.
     fn place_of(&self, key: &str) -> Id {
-        let parts = self.store.parts(herodotus_ring::placement::bucket_of_key(self.placement, key)).unwrap_or(1);
+        let parts = match self.placement {
+            Placement::ByHost => self.shape_here(split::host_of(key)).parts,
+            Placement::ByUrl => 1,
+        };
         place_of_key(self.placement, key, parts)
     }
 
@@ -198,6 +340,10 @@ impl Inner {
             Some(told) => Ok(told),
             None => self.reach.holders(place).await,
         }
+    }
+
+    fn shelf(&self) -> Shelf<'_> {
+        Shelf { store: &self.store, ledger: &self.ledger }
     }
 
     /// Runs what reads the disk where it may block.

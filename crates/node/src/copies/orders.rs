@@ -2,12 +2,11 @@
 //! bytes through.
 
 use super::desk::{CHALLENGE_MAX, proof};
-use super::exchange::{bring, fetch};
-use super::holdings::Shelf;
+use super::exchange::{bring_names, fetch};
 use super::wire::{Ask, Name, Reply};
-use super::{CopiesError, Inner};
+use super::{CopiesError, Inner, split};
 use herodotus_base::Id;
-use herodotus_replica::compare::{Comparison, Confirmation, Confirmed, Found, Question, Span, Spans, Step};
+use herodotus_replica::compare::{Comparison, Confirmation, Confirmed, Found, Holdings, Question, Span, Spans, Step};
 use herodotus_replica::custody::{Outcome, Piece, Survey, Task};
 use herodotus_replica::{Mark, Sum};
 use herodotus_ring::Contact;
@@ -17,12 +16,16 @@ use std::time::Duration;
 
 /// Entries of a piece that is brought home at once.
 const PIECE_ENTRIES_MAX: u64 = 20_000;
+/// The last place on the circle.
+const LAST: Id = Id([0xff; 32]);
+/// Times that a comparison begins again because one of the two did not know how a host is split: each time one host more is known.
+const SPLITS_MAX: usize = 16;
 /// Bytes that are read through before others have their turn.
 const SCRUB_BYTES: u64 = 4 << 20;
 
 pub(super) async fn carry_out(inner: &Arc<Inner>, task: Task) -> Outcome {
     let done = match &task {
-        Task::Compare { with, from, to } => compare(inner, with, Span::new(*from, *to)).await,
+        Task::Compare { with, from, to } => compare(inner, with, Span::new(*from, *to), false).await,
         Task::Audit { with, from, to, nonce } => audit(inner, with, Span::new(*from, *to), *nonce).await,
         Task::Survey { after } => survey(inner, *after).await,
         Task::Confirm { with, piece } => confirm(inner, with, *piece).await,
@@ -34,15 +37,31 @@ pub(super) async fn carry_out(inner: &Arc<Inner>, task: Task) -> Outcome {
     })
 }
 
-/// Compares a span with another machine, and brings over what either lacks as it is found.
-async fn compare(inner: &Arc<Inner>, with: &Contact, span: Span) -> Result<Outcome, CopiesError> {
+/// Compares a span with another machine, and brings over what either lacks as it is found; with `spread`, for it to pass on. Where the two
+/// differed on how a host is split, and so on where its entries lie, they begin again.
+pub(super) async fn compare(
+    inner: &Arc<Inner>,
+    with: &Contact,
+    span: Span,
+    spread: bool,
+) -> Result<Outcome, CopiesError> {
+    for _ in 0..SPLITS_MAX {
+        match compare_once(inner, with, span, spread).await {
+            Err(CopiesError::Split) => {}
+            done => return done,
+        }
+    }
+    Err(CopiesError::Split)
+}
+
+async fn compare_once(inner: &Arc<Inner>, with: &Contact, span: Span, spread: bool) -> Result<Outcome, CopiesError> {
     inner.blocking(|inner| Ok(inner.store.seal()?)).await?;
     let mut comparison = Comparison::new(span, random());
     let mut answer = None;
     loop {
         let (given, step) = inner
             .blocking(move |inner| {
-                let step = comparison.next(&Shelf(&inner.store), answer)?;
+                let step = comparison.next(&inner.shelf(), answer)?;
                 Ok((comparison, step))
             })
             .await?;
@@ -50,7 +69,7 @@ async fn compare(inner: &Arc<Inner>, with: &Contact, span: Span) -> Result<Outco
         answer = None;
         match step {
             Step::Ask(question) => answer = Some(ask(inner, with, question).await?),
-            Step::Found(found) => exchange(inner, with, comparison.salt(), found).await?,
+            Step::Found(found) => exchange(inner, with, comparison.salt(), found, spread).await?,
             Step::Done => return Ok(Outcome::Well),
         }
     }
@@ -68,16 +87,23 @@ async fn ask(
 }
 
 /// Brings a part of the differences over, both ways.
-async fn exchange(inner: &Arc<Inner>, with: &Contact, salt: u64, found: Found) -> Result<(), CopiesError> {
+async fn exchange(
+    inner: &Arc<Inner>,
+    with: &Contact,
+    salt: u64,
+    found: Found,
+    spread: bool,
+) -> Result<(), CopiesError> {
     match found {
         Found::OnlyHere(spans) => {
             for span in spans {
                 let mut behind = None;
                 loop {
-                    let page = inner.blocking(move |inner| Ok(Shelf(&inner.store).names_on(span, behind)?)).await?;
+                    let page = inner.blocking(move |inner| Ok(inner.shelf().names_on(span, behind)?)).await?;
                     let (names, Some(last)) = page else { break };
                     behind = names.last().map(|name| (last, name.clone()));
-                    bring(inner, with, names.iter().filter_map(Name::id).collect(), false, |_| true).await?;
+                    agree(inner, with, &names).await?;
+                    bring_names(inner, with, names, spread).await?;
                 }
             }
         }
@@ -91,23 +117,33 @@ async fn exchange(inner: &Arc<Inner>, with: &Contact, salt: u64, found: Found) -
                     };
                     let Some(last) = last else { break };
                     behind = names.last().map(|name| (last, name.clone()));
+                    agree(inner, with, &names).await?;
                     fetch(inner, with, names).await?;
                 }
             }
         }
         Found::Each { spans, lacking_here, lacking_there } => {
-            let ids = inner.blocking(move |inner| Ok(Shelf(&inner.store).names(&lacking_there)?)).await?;
-            bring(inner, with, ids, false, |_| true).await?;
+            let names = inner.blocking(move |inner| Ok(inner.shelf().names(&lacking_there)?)).await?;
+            agree(inner, with, &names).await?;
+            bring_names(inner, with, names, spread).await?;
             for shorts in lacking_here.chunks(herodotus_replica::compare::limits::NAMES_MAX) {
                 let ask = Ask::Named { salt, spans: Spans::pack(&spans), shorts: shorts.to_vec() };
                 let Reply::Names(names) = inner.reach.ask(with, &ask).await? else {
                     return Err(CopiesError::Odd("an answer to another question"));
                 };
+                agree(inner, with, &names).await?;
                 fetch(inner, with, names).await?;
             }
         }
     }
     Ok(())
+}
+
+/// Sees to it that both place entries alike before they are brought over: what seemed lacking may only have been looked for elsewhere.
+async fn agree(inner: &Arc<Inner>, with: &Contact, names: &[Name]) -> Result<(), CopiesError> {
+    let keys: Vec<String> = names.iter().filter_map(Name::key).collect();
+    let learnt = split::tell(inner, with, keys.iter().map(String::as_str)).await?;
+    if learnt.here || learnt.there { Err(CopiesError::Split) } else { Ok(()) }
 }
 
 /// Has a holder prove that it has the bytes of some entries that we have too.
@@ -137,14 +173,15 @@ fn sample(inner: &Inner, span: Span, seed: u64) -> Result<Vec<Name>, CopiesError
     let start = Id(place);
     let begin = if span.contains(start) { start } else { span.from };
     let from_there = if begin == span.to { span } else { Span::new(begin, span.to) };
-    let shelf = Shelf(&inner.store);
     let skip = (seed % 97) as usize;
     let mut names = Vec::new();
     for entries in [from_there, span] {
-        for entry in shelf.entries(entries).skip(skip).take(CHALLENGE_MAX * 4) {
-            let (_, id, _) = entry?;
+        for entry in inner.shelf().entries(entries).skip(skip).take(CHALLENGE_MAX * 4) {
+            let (_, (name, _)) = entry?;
+            // Records change, and what they are is in their marks.
+            let Some(id) = name.id() else { continue };
             if names.len() < CHALLENGE_MAX && inner.store.entry(&id)?.is_some() {
-                names.push(Name::of(&id));
+                names.push(name);
             }
         }
         if !names.is_empty() {
@@ -160,8 +197,11 @@ async fn survey(inner: &Arc<Inner>, after: Id) -> Result<Outcome, CopiesError> {
         .blocking(move |inner| {
             inner.store.seal()?;
             // Not going round: up to the last place there is.
-            for row in inner.store.places(after, Id([0xff; 32])) {
-                let (place, ..) = row?;
+            if after == LAST {
+                return Ok(None);
+            }
+            for row in inner.shelf().sums(Span::new(after, LAST)) {
+                let (place, _) = row?;
                 if !inner.custodian().owns(place) {
                     return Ok(Some(place));
                 }
@@ -174,7 +214,7 @@ async fn survey(inner: &Arc<Inner>, after: Id) -> Result<Outcome, CopiesError> {
     let told = inner.holders(place).await?;
     let (_, end) = told.holders.arc;
     // An arc that goes round ends, for this round, where the circle does.
-    let to = if end < place { Id([0xff; 32]) } else { end };
+    let to = if end < place { LAST } else { end };
     let piece = inner.blocking(move |inner| measure(inner, Span::at(place).from, to)).await?;
     let mut holders = told.holders;
     holders.arc.1 = holders.arc.1.min(to).max(piece.to);
@@ -184,8 +224,8 @@ async fn survey(inner: &Arc<Inner>, after: Id) -> Result<Outcome, CopiesError> {
 /// What we hold behind one place up to another, as many entries as are brought home at once.
 fn measure(inner: &Inner, from: Id, to: Id) -> Result<Piece, CopiesError> {
     let mut piece = Piece { from, to, sum: Sum::default() };
-    for row in inner.store.places(from, to) {
-        let (place, _, sum) = row?;
+    for row in inner.shelf().sums(Span::new(from, to)) {
+        let (place, sum) = row?;
         if piece.sum.count > 0 && piece.sum.count + sum.count > PIECE_ENTRIES_MAX && place != piece.to {
             return Ok(piece);
         }
@@ -197,16 +237,16 @@ fn measure(inner: &Inner, from: Id, to: Id) -> Result<Piece, CopiesError> {
 }
 
 /// An entry with its place and its mark.
-type Marked = (Id, EntryKey, Mark);
+type Marked = (Id, Name, Mark);
 
 /// The entries of a piece, if they are still those it was measured with.
 fn entries_of(inner: &Inner, piece: Piece) -> Result<Option<Vec<Marked>>, CopiesError> {
     let mut sum = Sum::default();
     let mut entries = Vec::new();
-    for entry in Shelf(&inner.store).entries(Span::new(piece.from, piece.to)) {
-        let entry = entry?;
-        sum.add(entry.2);
-        entries.push(entry);
+    for entry in inner.shelf().entries(Span::new(piece.from, piece.to)) {
+        let (place, (name, mark)) = entry?;
+        sum.add(mark);
+        entries.push((place, name, mark));
     }
     Ok((sum == piece.sum).then_some(entries))
 }
@@ -243,9 +283,15 @@ async fn release(inner: &Arc<Inner>, owner: &Contact, piece: Piece) -> Result<Ou
             if entries.iter().any(|(place, ..)| inner.custodian().owns(*place)) {
                 return Ok(Outcome::Partly);
             }
-            let ids: Vec<EntryKey> = entries.into_iter().map(|(_, id, _)| id).collect();
+            let ids: Vec<EntryKey> = entries.iter().filter_map(|(_, name, _)| name.id()).collect();
             let released = inner.store.release(&ids)?;
-            inner.counters.released(released);
+            let mut records = Vec::new();
+            for (_, name, mark) in &entries {
+                let Some(name) = name.record() else { continue };
+                records.extend(inner.ledger.get(&name)?.filter(|record| record.mark() == *mark));
+            }
+            let records_released = inner.ledger.release(&records)?;
+            inner.counters.released(released + records_released as u64);
             Ok(Outcome::Well)
         })
         .await

@@ -2,7 +2,7 @@
 
 use super::CopiesError;
 use super::wire::{Ask, Bulk, COPIES, Reply};
-use crate::ring::RingNode;
+use crate::ring::{Neighbourhood, RingNode};
 use bytes::Bytes;
 use herodotus_base::{Id, PeerKey};
 use herodotus_net::{Address, Stream};
@@ -33,11 +33,14 @@ pub(super) struct Told {
     pub(super) holders: Holders,
 }
 
+/// The machines of the ring, as they were found: when, and with which neighbours of ours.
+type Found = (Instant, Arc<Neighbourhood>, Vec<Contact>);
+
 #[derive(Debug)]
 pub(super) struct Reach {
     ring: RingNode,
     told: Mutex<VecDeque<(Instant, Told)>>,
-    machines: Mutex<Option<(Instant, Vec<Contact>)>>,
+    machines: Mutex<Option<Found>>,
 }
 
 impl Reach {
@@ -108,12 +111,13 @@ impl Reach {
     /// Every machine of the ring but this one, as far as they are found: round the circle, from one successor list to the next. Remembered
     /// for a moment.
     pub(super) async fn machines(&self) -> Result<Vec<Contact>, CopiesError> {
-        if let Some((at, machines)) = &*self.machines.lock().unwrap_or_else(PoisonError::into_inner)
+        let hood = self.ring.neighbourhood().borrow().clone();
+        if let Some((at, then, machines)) = &*self.machines.lock().unwrap_or_else(PoisonError::into_inner)
             && at.elapsed() < MACHINES_BELIEVED_FOR
+            && Arc::ptr_eq(then, &hood)
         {
             return Ok(machines.clone());
         }
-        let hood = self.ring.neighbourhood().borrow().clone();
         let first = hood.nodes.first().ok_or(CopiesError::Odd("this node belongs to no ring yet"))?;
         let here = first.contact.id;
         let mut found: BTreeMap<PeerKey, Contact> = BTreeMap::new();
@@ -133,7 +137,7 @@ impl Reach {
         }
         found.remove(&self.machine());
         let machines: Vec<Contact> = found.into_values().collect();
-        *self.machines.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), machines.clone()));
+        *self.machines.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), hood, machines.clone()));
         Ok(machines)
     }
 

@@ -53,6 +53,20 @@ pub(super) enum Ask {
     Status,
     /// The same question, only if you can answer for all that lies there.
     At { place: Id, ask: Box<Ask> },
+    /// Keep these records durably. With `spread`, as their owner: pass them on.
+    Keep { bundle: Bytes, spread: bool },
+    /// Give me these records, as many as fit.
+    GiveRecords { names: Vec<Name> },
+
+    // Of hosts that are split.
+    /// These hosts have so many parts. Answered with those of which the other knows more.
+    Split { hosts: Vec<(String, u32)> },
+    /// Has everything that left this part of yours when the host got so many parts come to where it belongs? Only the part's owner answers.
+    HasMoved { bucket: String, parts: u32, part: u32 },
+    /// Into how many parts is a host split, and up to how many has everything moved? Only those answer who hold its first place.
+    Parts { bucket: String },
+    /// As [`Ask::At`], from one who takes the host for split into so many parts: whoever knows of more says so instead.
+    Within { place: Id, bucket: String, parts: u32, ask: Box<Ask> },
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -85,6 +99,32 @@ pub(super) enum Reply {
     Status(Status),
     /// It may be here or not: ask somebody else.
     NotHere,
+    /// How many machines have the records durably.
+    Kept {
+        machines: u16,
+    },
+    /// Records, and how many of the names they cover; those that are not here are passed over.
+    Records {
+        bundle: Bytes,
+        covered: u32,
+    },
+
+    // Of hosts that are split.
+    /// Hosts that have more parts than you know; of how many the other had not known. To [`Ask::Take`]: nothing was taken, it belongs elsewhere.
+    Split {
+        larger: Vec<(String, u32)>,
+        learnt: u32,
+    },
+    /// Whether it has, and how many parts the host has.
+    Moved {
+        done: bool,
+        parts: u32,
+    },
+    /// To a question about a host, too: it is split into more parts than you think.
+    Parts {
+        parts: u32,
+        settled: u32,
+    },
 }
 
 /// What is too large for a call. After the head come bytes one way, and a [`Reply`] the other, or bytes only.
@@ -100,7 +140,7 @@ pub(super) enum Bulk {
     Capture { name: Name },
 }
 
-/// The name of an entry, encoded as in the index.
+/// The name of an entry: a capture's as in the index, or a record's as in the ledger.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub(super) struct Name(#[serde(with = "serde_bytes")] pub(super) Vec<u8>);
 
@@ -109,8 +149,27 @@ impl Name {
         Self(id.encode())
     }
 
+    pub(super) fn of_record(name: &herodotus_ledger::Name) -> Self {
+        Self(name.encode())
+    }
+
+    /// Of a capture.
     pub(super) fn id(&self) -> Option<EntryKey> {
         EntryKey::decode(&self.0)
+    }
+
+    /// The key of the URL that it is about, if it is about one.
+    pub(super) fn key(&self) -> Option<String> {
+        match self.record() {
+            Some(herodotus_ledger::Name::Url { key, .. }) => Some(key),
+            Some(herodotus_ledger::Name::Crawl(_)) => None,
+            None => self.id().map(|id| id.key),
+        }
+    }
+
+    /// Of a record.
+    pub(super) fn record(&self) -> Option<herodotus_ledger::Name> {
+        herodotus_ledger::Name::decode(&self.0)
     }
 }
 

@@ -2,12 +2,13 @@
 
 use super::event::{Event, Summary};
 use super::folder;
+use super::part::{PartView, Ties, Told};
 use super::robots::RobotsFinished;
 use super::visit::{Context, Finished};
 use super::{COMMIT_EVERY, COMMIT_VISITS, Definition, DiskTable, Error, Result, SYNC_EVERY, UNCOMMITTED_MAX};
 use herodotus_base::Timestamp;
 use herodotus_fetch::Fetcher;
-use herodotus_frontier::{End, Errand, Frontier, Next, Outcome, RobotsAnswer, Version, Visit};
+use herodotus_frontier::{End, Errand, Frontier, Next, Outcome, RobotsAnswer, Territory, Version, Visit};
 use herodotus_store::Store;
 use std::path::Path;
 use std::sync::Arc;
@@ -33,6 +34,10 @@ pub struct Crawl {
     frontier: Frontier<DiskTable>,
     context: Arc<Context>,
     requests: usize,
+    /// To the machines that make the rest of it.
+    ties: Option<Ties>,
+    /// Everything that was begun or taken in.
+    activity: u64,
 }
 
 /// What comes back from a visit.
@@ -72,7 +77,82 @@ impl Crawl {
             allow_private: definition.allow_private.clone(),
             settings: definition.crawl.clone(),
         };
-        Ok(Self { name: name.to_owned(), frontier, context: Arc::new(context), requests: definition.requests.max(1) })
+        let requests = definition.requests.max(1);
+        Ok(Self { name: name.to_owned(), frontier, context: Arc::new(context), requests, ties: None, activity: 0 })
+    }
+
+    /// Opens this machine's part of a crawl that a ring makes together. `dir` is where it is kept; `begun` when, and for the how manieth time, everybody began.
+    pub(crate) fn open_part(
+        dir: &Path,
+        store: &Store,
+        name: &str,
+        definition: &Definition,
+        territory: Arc<dyn Territory>,
+        begun: (Timestamp, u32),
+        ties: Ties,
+    ) -> Result<Self> {
+        let fetcher = Fetcher::new(definition.fetch_config()?)?;
+        let now = Timestamp::now();
+        let settings = definition.crawl.clone();
+        let mut frontier = Frontier::open_part(folder::table_in(dir)?, settings, territory, begun, now)?;
+        frontier.handle_seeds(now, &definition.seed_urls()?)?;
+        let context = Context {
+            store: store.clone(),
+            fetcher,
+            allow_private: definition.allow_private.clone(),
+            settings: definition.crawl.clone(),
+        };
+        let (requests, ties) = (definition.requests.max(1), Some(ties));
+        let mut crawl =
+            Self { name: name.to_owned(), frontier, context: Arc::new(context), requests, ties, activity: 0 };
+        crawl.share()?;
+        crawl.frontier.sync()?;
+        Ok(crawl)
+    }
+
+    /// Gives the others what is theirs. Before the frontier is written: a link that is lost is lost for ever, one that is sent twice is not.
+    fn share(&mut self) -> Result<()> {
+        let Some(ties) = &self.ties else { return Ok(()) };
+        let (prospects, news) = (self.frontier.take_prospects(), self.frontier.take_news());
+        if prospects.is_empty() && news.is_empty() {
+            return Ok(());
+        }
+        self.activity += 1;
+        ties.team.share(prospects, news)
+    }
+
+    /// Something that another machine, or our own place in the ring, has for this part.
+    fn be_told(&mut self, told: Told, is_idle: bool) -> Result<()> {
+        let now = Timestamp::now();
+        match told {
+            Told::Prospects(prospects, reply) => {
+                self.activity += 1;
+                let strays = self.frontier.handle_prospects(now, &prospects)?;
+                self.share()?;
+                self.frontier.sync()?;
+                let _ = reply.send(strays);
+            }
+            Told::Adopt(records) => {
+                let adopted = self.frontier.adopt(now, &records)?;
+                self.activity += adopted as u64;
+                self.frontier.flush()?;
+            }
+            Told::Territory => {
+                self.activity += 1;
+                self.frontier.look_again(now);
+            }
+            Told::Change(settings) => self.frontier.change_settings(*settings)?,
+            Told::Look(reply) => {
+                let _ = reply.send(PartView {
+                    is_idle,
+                    activity: self.activity,
+                    progress: self.frontier.progress(),
+                    tally: self.frontier.run().clone(),
+                    round: self.frontier.round(now),
+                });
+            }
+        }
+        Ok(())
     }
 
     pub fn frontier(&self) -> &Frontier<DiskTable> {
@@ -98,6 +178,7 @@ impl Crawl {
         loop {
             let stopping = *stop.borrow();
             let mut wake = None;
+            let mut is_done = false;
             while stopping == Stop::No && end.is_none() && visits.len() < self.requests && uncommitted < UNCOMMITTED_MAX
             {
                 match self.frontier.poll(Timestamp::now())? {
@@ -112,10 +193,16 @@ impl Crawl {
                         break;
                     }
                     Next::Busy => break,
+                    // For now: others may have something for us.
+                    Next::Done(_) if self.ties.is_some() => {
+                        is_done = true;
+                        break;
+                    }
                     Next::Done(why) => end = Some(why),
                 }
             }
             seeds_failed += self.tell_skips(&mut watch);
+            self.share()?;
             let idle = visits.is_empty() && uncommitted == 0;
             if idle && (end.is_some() || stopping != Stop::No) || stopping == Stop::Now {
                 break;
@@ -132,6 +219,7 @@ impl Crawl {
                         // After each: a page with a million links would fill the queue, and what follows be told to nobody.
                         seeds_failed += failed + self.tell_skips(&mut watch);
                     }
+                    self.share()?;
                     self.frontier.flush()?;
                 }
                 Some(joined) = visits.join_next(), if !visits.is_empty() => {
@@ -161,6 +249,7 @@ impl Crawl {
                 }
                 // Whoever could stop us may be gone; then nobody will.
                 Ok(()) = stop.changed() => {}
+                Some(told) = Ties::next(&mut self.ties) => self.be_told(told, idle && is_done)?,
             }
         }
         visits.abort_all();
@@ -193,9 +282,14 @@ impl Crawl {
         }
     }
 
-    fn begin(&self, visits: &mut JoinSet<Back>, visit: Visit) {
+    fn begin(&mut self, visits: &mut JoinSet<Back>, visit: Visit) {
+        self.activity += 1;
         let context = Arc::clone(&self.context);
+        let team = self.ties.as_ref().map(|ties| ties.team.clone());
         visits.spawn(async move {
+            if let Some(team) = team.filter(|_| visit.delay_ms > 0) {
+                team.turn(&visit.url, Duration::from_millis(visit.delay_ms)).await;
+            }
             match visit.errand {
                 Errand::Url => Back::Url(Box::new(context.visit(visit).await)),
                 Errand::Robots => Back::Robots(Box::new(context.robots(visit).await)),
@@ -225,6 +319,7 @@ impl Crawl {
             let robots = std::mem::replace(&mut finished.robots, nothing);
             self.frontier.handle_robots(now, id, robots)?;
             self.frontier.handle_sitemaps(now, &finished.sitemaps)?;
+            self.share()?;
             if !finished.appended {
                 return Ok(None);
             }

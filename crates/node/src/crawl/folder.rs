@@ -62,8 +62,13 @@ pub(super) fn save(data: &Path, name: &str, definition: &Definition) -> Result<(
 }
 
 pub(super) fn open_table(data: &Path, name: &str) -> Result<DiskTable> {
-    let dir = dir_of(data, name)?.join(STATE);
-    DiskTable::open(&dir).map_err(Error::disk(format!("opening the crawl's state in {}", dir.display())))
+    table_in(&dir_of(data, name)?.join(STATE))
+}
+
+/// A crawl's state in a folder of its own.
+pub(super) fn table_in(dir: &Path) -> Result<DiskTable> {
+    fs::create_dir_all(dir).map_err(Error::disk(format!("making {}", dir.display())))?;
+    DiskTable::open(dir).map_err(Error::disk(format!("opening the crawl's state in {}", dir.display())))
 }
 
 /// The names of all crawls in the archive.

@@ -15,6 +15,7 @@ mod definition;
 mod engine;
 mod event;
 mod folder;
+mod part;
 mod robots;
 mod table;
 mod taker;
@@ -25,6 +26,7 @@ pub use engine::{Crawl, Stop};
 pub use event::{Event, Summary};
 pub(crate) use folder::look;
 pub use folder::{Listed, list, load, name_for, names, peek};
+pub(crate) use part::{PartView, Team, Ties, Told};
 pub use table::DiskTable;
 
 /// Requests in flight at once, over all hosts, unless told otherwise: enough to keep a home line busy with polite hosts.

@@ -445,10 +445,12 @@ pub(super) struct Calls {
     endpoint: OnceLock<Endpoint>,
     /// Who answers everything that is not the ring's own.
     keeper: OnceLock<Arc<dyn Service>>,
+    /// Who answers about crawls.
+    crawler: OnceLock<Arc<dyn Service>>,
 }
 
 pub(super) fn service(commands: mpsc::Sender<Command>) -> Arc<Calls> {
-    Arc::new(Calls { commands, endpoint: OnceLock::new(), keeper: OnceLock::new() })
+    Arc::new(Calls { commands, endpoint: OnceLock::new(), keeper: OnceLock::new(), crawler: OnceLock::new() })
 }
 
 impl Calls {
@@ -458,6 +460,10 @@ impl Calls {
 
     pub(super) fn set_keeper(&self, keeper: Arc<dyn Service>) {
         let _ = self.keeper.set(keeper);
+    }
+
+    pub(super) fn set_crawler(&self, crawler: Arc<dyn Service>) {
+        let _ = self.crawler.set(crawler);
     }
 
     /// Reads an envelope and sees that whoever sends it may say it.
@@ -487,8 +493,9 @@ async fn settle(endpoint: &Endpoint, from: Caller, contact: &Contact) -> Result<
 impl Service for Calls {
     fn call(&self, from: Caller, kind: Kind, payload: Bytes) -> BoxFuture<Result<Bytes, Refusal>> {
         if kind != RING {
-            return match self.keeper.get() {
-                Some(keeper) => keeper.call(from, kind, payload),
+            let service = if kind == crate::together::CRAWLS { &self.crawler } else { &self.keeper };
+            return match service.get() {
+                Some(service) => service.call(from, kind, payload),
                 None => Box::pin(async move { Err(Refusal::UnknownKind(kind.0)) }),
             };
         }

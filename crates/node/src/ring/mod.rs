@@ -14,7 +14,7 @@ pub(crate) use driver::Neighbourhood;
 use driver::{Calls, Command, Driver, Found, Windows};
 use files::{Remembered, read_peers, write_peers};
 use herodotus_base::{Id, PeerKey, Timestamp};
-use herodotus_net::{Admission, Endpoint, NetError, Relay, RingKind, Service, Settings, Ticket};
+use herodotus_net::{Admission, Draft, Endpoint, NetError, Relay, RingKind, Service, Settings, Ticket};
 use herodotus_ring::placement::{Placement, place_of_key};
 use herodotus_ring::{Config, Contact, Identity, LookupFailure, Verdict};
 use herodotus_web::Refused;
@@ -113,13 +113,10 @@ impl std::fmt::Debug for RingNode {
 }
 
 /// Makes a ring whose first member, and in a closed ring whose owner, is this data directory.
-pub fn create(data: &Path, name: &str, is_open: bool, depth: u16, copies: u16) -> Result<Admission, RingError> {
+pub fn create(data: &Path, draft: Draft<'_>, is_open: bool) -> Result<Admission, RingError> {
     let machine = machine_key(&machine_secret(data)?);
-    let (dir, now) = (ring_dir(data), Timestamp::now());
-    if is_open {
-        return Ok(Admission::create_open(&dir, machine, name, depth, copies, OPEN_INDEX_MAX, now)?);
-    }
-    Ok(Admission::create_closed(&dir, machine, name, depth, copies, now)?)
+    let index_max = is_open.then_some(OPEN_INDEX_MAX);
+    Ok(Admission::create(&ring_dir(data), machine, draft, index_max, Timestamp::now())?)
 }
 
 /// Virtual nodes that one address of an open ring may have: an attacker has that many places for each address it has.
@@ -247,6 +244,11 @@ impl RingNode {
         self.calls.set_keeper(keeper);
     }
 
+    /// Who answers peers' calls about crawls.
+    pub(crate) fn set_crawler(&self, crawler: Arc<dyn Service>) {
+        self.calls.set_crawler(crawler);
+    }
+
     /// What a node of ours holds lies elsewhere now: it may go.
     pub(crate) async fn handed_over(&self, node: Id) {
         let _ = self.commands.send(Command::HandedOver { node }).await;
@@ -254,11 +256,21 @@ impl RingNode {
 
     /// Who is responsible for a URL.
     pub async fn find(&self, url: &str) -> Result<LookupView, RingError> {
-        let key = key_of(url)?;
+        let key = place_of_key(self.placement(), &surt_of(url)?, 1);
+        self.find_at(url, key).await
+    }
+
+    /// The same where it is known how its host is split.
+    pub(crate) async fn find_at(&self, url: &str, key: Id) -> Result<LookupView, RingError> {
         let Found { outcome, stops, took } = self.look_up(key).await?;
         let verdict = outcome.map_err(RingError::Lookup)?;
         let copies = usize::from(self.admission.charter().terms().copies);
         Ok(view::lookup(url, key, &verdict, &stops, took, copies, self.endpoint.key()))
+    }
+
+    /// How the ring places what it keeps.
+    pub fn placement(&self) -> Placement {
+        if self.admission.charter().terms().is_by_url { Placement::ByUrl } else { Placement::ByHost }
     }
 
     /// Waits until this machine's first node is a member.
@@ -307,12 +319,12 @@ impl Peers for RingNode {
     }
 }
 
-/// The place of what people call by a URL or a host's name.
-fn key_of(url: &str) -> Result<Id, RingError> {
+/// The key of what people call by a URL or a host's name.
+pub(crate) fn surt_of(url: &str) -> Result<String, RingError> {
     let no_url = || RingError::NoUrl(url.to_owned());
     let written = if url.contains("://") { url.to_owned() } else { format!("http://{url}") };
     let parsed = herodotus_page::WebUrl::parse(&written).map_err(|_| no_url())?;
-    Ok(place_of_key(Placement::ByHost, &herodotus_store::key_of(parsed.as_str()), 1))
+    Ok(herodotus_store::key_of(parsed.as_str()))
 }
 
 fn net_settings(secret: [u8; 32], settings: &RingSettings) -> Settings {

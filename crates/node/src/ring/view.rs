@@ -68,6 +68,7 @@ pub(super) fn view(rings: &[&Ring], endpoint: &Endpoint, diary: &Diary, counters
         is_owner: admission.is_owner(),
         depth: terms.r,
         copies: terms.copies,
+        placement: if terms.is_by_url { "url" } else { "host" },
         machine: machine.to_string(),
         addresses: endpoint.addresses().iter().map(SocketAddr::to_string).collect(),
         nodes_estimate: rings.first().map_or(0.0, |ring| nodes_estimate(ring)),

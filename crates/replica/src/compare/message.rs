@@ -57,6 +57,31 @@ pub enum Reply {
     Held(Vec<u8>),
 }
 
+impl Question {
+    /// The arc that has all places of a question by which another wants to let go of what it holds there: not to be answered yes unless
+    /// [`crate::custody::Custodian::vouch`] says so.
+    pub fn relies_on(&self) -> Option<(Id, Id)> {
+        let Self::V1(ask) = self;
+        let (first, last) = match ask {
+            Ask::HoldsSums { places } => (places.first()?.0, places.last()?.0),
+            Ask::HoldsMarks { places } => (places.first()?.0, places.last()?.0),
+            _ => return None,
+        };
+        Some((Span::at(first).from, last))
+    }
+
+    /// No, none of that: the answer where nobody may rely on us.
+    pub fn denial(&self) -> Answer {
+        let Self::V1(ask) = self;
+        let asked = match ask {
+            Ask::HoldsSums { places } => places.len(),
+            Ask::HoldsMarks { places } => places.iter().map(|(_, marks)| marks.len()).sum(),
+            _ => 0,
+        };
+        Answer::V1(Reply::Held(vec![0; asked.div_ceil(8)]))
+    }
+}
+
 /// A span in pieces, clockwise.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Cut {

@@ -119,6 +119,13 @@ impl Custodian {
         tenure.is_some_and(|tenure| tenure.let_go(now, machine, &self.config))
     }
 
+    /// Another machine asks whether we hold what lies on `(from, to]`, to let go of it. If that is true, we are relied on for the grace, and
+    /// keep it. If not, it must be told no, whatever we hold: we are letting it go ourselves. To be asked before looking at what we hold.
+    pub fn vouch(&mut self, now: Duration, from: Id, to: Id) -> bool {
+        self.now = now;
+        self.strays.vouch(now, (from, to), &self.config)
+    }
+
     /// Something could not be handed to a machine: it is compared soon.
     pub fn push_failed(&mut self, now: Duration, machine: PeerKey) {
         self.now = now;
@@ -173,10 +180,15 @@ impl Custodian {
         Some(tenure.holders(place, self.now, &self.config))
     }
 
-    /// Machines that are to get what is stored at a place of ours, in their order; those who are thought dead are left out.
+    /// Machines that are to get what is stored at a place of ours, in their order; those who are thought dead are left out. At least one, if we see any.
     pub fn push_to(&self, place: Id) -> Vec<Contact> {
+        self.push_to_at_least(place, 1)
+    }
+
+    /// [`Self::push_to`] for a write that must be durable on `min` machines beside this one: not fewer, if we see as many.
+    pub fn push_to_at_least(&self, place: Id, min: usize) -> Vec<Contact> {
         let tenure = self.tenures.values().find(|tenure| tenure.owns(place));
-        tenure.map(|tenure| tenure.live_wanted(self.now, &self.config)).unwrap_or_default()
+        tenure.map(|tenure| tenure.push_to(self.now, min, &self.config)).unwrap_or_default()
     }
 
     /// Whether the answer of this machine alone is the whole answer: the place is ours and filled, or is entrusted to us by its owner.
@@ -252,12 +264,12 @@ impl Custodian {
                         tenure.begin(&task);
                     }
                 }
-                Owner::Strays => self.strays.begin(),
+                Owner::Strays => self.strays.begin(&task),
             }
             let id = OrderId(self.next);
             self.next += 1;
             self.open.insert(id, (owner, task.clone()));
-            self.ready.push_back(Order { id, task });
+            self.ready.push_back(Order { id, task, gives_only: owner == Owner::Strays });
         }
     }
 }

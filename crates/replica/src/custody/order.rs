@@ -12,12 +12,14 @@ pub struct OrderId(pub u64);
 pub struct Order {
     pub id: OrderId,
     pub task: Task,
+    /// Of a comparison: what only the other has stays there. Strays are brought home; to gather what lies around them would bring us whole arcs of others.
+    pub gives_only: bool,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Task {
     /// Compare what both hold on the arc `(from, to]`; send what the other lacks, take what we lack. Ends well when both have
-    /// everything, durably.
+    /// everything, durably, that either can read: what is damaged is passed over, and mended on its own.
     Compare { with: Contact, from: Id, to: Id },
     /// Let the other prove that it has some entries on the arc: which ones follows from the nonce.
     Audit { with: Contact, from: Id, to: Id, nonce: u64 },

@@ -12,6 +12,9 @@ use std::time::Duration;
 pub(super) const RANK: u8 = 2;
 /// Arcs that others have entrusted to us and that are remembered; our neighbourhood has about R times the virtual nodes.
 const ENTRUSTED_MAX: usize = 1024;
+/// Arcs that others were told we hold, within a grace. Some machines let go at once, each of some thousands of entries in one piece; who comes
+/// when there is no room asks again later.
+const VOUCHED_MAX: usize = 1024;
 
 /// Some of what we hold on another's arc: the places on `(from, to]`, and what their entries come to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -19,6 +22,14 @@ pub struct Piece {
     pub from: Id,
     pub to: Id,
     pub sum: Sum,
+}
+
+/// How far one that lacks some of a piece was helped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Help {
+    None,
+    Due,
+    Given,
 }
 
 /// A piece on its way home.
@@ -30,7 +41,18 @@ struct Homing {
     is_brought: bool,
     confirmers: VecDeque<Contact>,
     confirmed: usize,
+    /// When the first of them confirmed it.
+    confirmed_at: Option<Duration>,
+    /// What the first of the confirmers lacks is brought to it: its owner may not come to it, or may be lying.
+    help: Help,
     needed: usize,
+}
+
+impl Homing {
+    /// Who has confirmed it is believed to have it for as long as one that is away is waited for.
+    fn is_stale(&self, now: Duration, config: &Config) -> bool {
+        self.confirmed_at.is_some_and(|at| now > at + config.grace)
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -41,6 +63,9 @@ pub(super) struct Strays {
     homing: Option<Homing>,
     /// Arcs that are ours to copy, as their owners said, and until when we believe it.
     entrusted: VecDeque<(Id, Id, Duration)>,
+    /// Arcs of which others were told that we hold what they let go, and until when they may rely on it.
+    vouched: VecDeque<(Id, Id, Duration)>,
+    is_releasing: bool,
     next_at: Duration,
     /// Something came or changed since the round began.
     is_stirred: bool,
@@ -62,6 +87,8 @@ impl Strays {
             after: Id::ZERO,
             homing: None,
             entrusted: VecDeque::new(),
+            vouched: VecDeque::new(),
+            is_releasing: false,
             next_at,
             is_stirred: false,
             is_clean: false,
@@ -97,7 +124,8 @@ impl Strays {
         if self.is_busy || now < self.next_at {
             return None;
         }
-        let Some(homing) = &self.homing else { return Some(Task::Survey { after: self.after }) };
+        let homing = self.homing.as_ref().filter(|homing| !homing.is_stale(now, config));
+        let Some(homing) = homing else { return Some(Task::Survey { after: self.after }) };
         let piece = homing.piece;
         if config.has(Planted::DeleteBeforeConfirm) {
             return Some(Task::Release { owner: homing.owner.clone(), piece });
@@ -108,11 +136,34 @@ impl Strays {
         if homing.confirmed >= homing.needed {
             return Some(Task::Release { owner: homing.owner.clone(), piece });
         }
-        homing.confirmers.front().map(|with| Task::Confirm { with: with.clone(), piece })
+        homing.confirmers.front().cloned().map(|with| match homing.help {
+            Help::Due => Task::Compare { with, from: piece.from, to: piece.to },
+            Help::None | Help::Given => Task::Confirm { with, piece },
+        })
     }
 
-    pub(super) fn begin(&mut self) {
+    /// Whether another machine may rely on us for what lies on an arc. Then it stays here until its time is over: two that held for
+    /// each other would else both let go.
+    pub(super) fn vouch(&mut self, now: Duration, arc: (Id, Id), config: &Config) -> bool {
+        let concerned = self.homing.as_ref().is_some_and(|homing| overlap(arc, (homing.piece.from, homing.piece.to)));
+        self.vouched.retain(|known| now < known.2 && (known.0, known.1) != arc);
+        if self.is_releasing && concerned || self.vouched.len() >= VOUCHED_MAX {
+            return false;
+        }
+        self.vouched.push_back((arc.0, arc.1, now + config.grace));
+        if concerned && !self.is_busy {
+            self.pass_over(now, config);
+        }
+        true
+    }
+
+    fn has_vouched(&self, now: Duration, piece: Piece) -> bool {
+        self.vouched.iter().any(|(from, to, until)| now < *until && overlap((*from, *to), (piece.from, piece.to)))
+    }
+
+    pub(super) fn begin(&mut self, task: &Task) {
         self.is_busy = true;
+        self.is_releasing = matches!(task, Task::Release { .. });
         if self.homing.is_none() && self.after == Id::ZERO {
             // What comes from now on may be behind us when the round ends.
             self.is_stirred = false;
@@ -121,13 +172,17 @@ impl Strays {
 
     /// `others`: machines that we see beside ourselves.
     pub(super) fn done(&mut self, now: Duration, task: &Task, outcome: Outcome, others: usize, config: &Config) {
-        self.is_busy = false;
+        (self.is_busy, self.is_releasing) = (false, false);
         self.next_at = now;
         match (task, outcome) {
             (Task::Survey { .. }, Outcome::Surveyed(found)) => self.surveyed(now, found, others, config),
             (Task::Survey { .. }, _) => self.next_at = now + config.retry_after,
             (Task::Compare { .. }, Outcome::Well) => {
                 let Some(homing) = &mut self.homing else { return };
+                if homing.is_brought {
+                    homing.help = Help::Given;
+                    return;
+                }
                 homing.is_brought = true;
                 // Not enough machines count yet to let it go.
                 if homing.confirmers.len() < homing.needed {
@@ -138,12 +193,20 @@ impl Strays {
                 if let Some(homing) = &mut self.homing {
                     homing.confirmers.pop_front();
                     homing.confirmed += 1;
-                    // Too few are left to confirm it: they will be asked again.
-                    if homing.confirmed + homing.confirmers.len() < homing.needed {
+                    homing.confirmed_at = homing.confirmed_at.or(Some(now));
+                    homing.help = Help::None;
+                    // Too few are left to confirm it: they will be asked again. And what others rely on stays for now.
+                    let (piece, is_enough) = (homing.piece, homing.confirmed >= homing.needed);
+                    let is_hopeless = homing.confirmed + homing.confirmers.len() < homing.needed;
+                    if is_hopeless || is_enough && self.has_vouched(now, piece) {
                         self.pass_over(now, config);
                     }
                 }
             }
+            (Task::Confirm { .. }, Outcome::Partly) => match &mut self.homing {
+                Some(homing) if homing.help == Help::None => homing.help = Help::Due,
+                _ => self.pass_over(now, config),
+            },
             (Task::Release { .. }, Outcome::Well) => {
                 if let Some(homing) = self.homing.take() {
                     self.advance(now, homing.piece.to, config);
@@ -154,6 +217,7 @@ impl Strays {
     }
 
     fn surveyed(&mut self, now: Duration, found: Survey, others: usize, config: &Config) {
+        self.homing = None;
         let Survey::Found { piece, owner, holders } = found else { return self.end_round(now, config) };
         // Whatever was entrusted to us there: this is what holds now.
         let (from, to) = holders.arc;
@@ -176,6 +240,8 @@ impl Strays {
             is_brought: false,
             confirmers: counted.map(|holder| holder.contact).collect(),
             confirmed: 0,
+            confirmed_at: None,
+            help: Help::None,
             // An owner that was cut off from most, or has just come, knows of few machines; we may know of more.
             needed: usize::from(holders.needed).max(config.copies.min(others)).max(1),
         });

@@ -55,9 +55,16 @@ struct Holding {
     compare_at: Duration,
     audit_at: Duration,
     is_busy: bool,
+    /// Something was missed since the order that is out was given: a comparison that ends well says nothing of it.
+    is_doubted: bool,
 }
 
 impl Holding {
+    /// What it has is no longer known, and will not be from a comparison that is under way.
+    fn doubt(&mut self, compare_at: Duration) {
+        (self.is_filled, self.compare_at, self.is_doubted) = (false, compare_at, self.is_busy);
+    }
+
     /// There, or away for less than the grace.
     fn is_waited_for(&self, now: Duration, config: &Config) -> bool {
         self.lost_at.is_none_or(|at| now < at + config.grace)
@@ -129,9 +136,7 @@ impl Tenure {
         if old.0.is_in(arc.0, arc.1) && old.0 != arc.1 {
             self.gain((arc.0, old.0), now);
             // What our holders have of it is not known.
-            for holding in &mut self.holdings {
-                (holding.is_filled, holding.compare_at) = (false, now);
-            }
+            self.holdings.iter_mut().for_each(|holding| holding.doubt(now));
         }
         self.gaps.retain_mut(|gap| {
             // A gap that goes all round is one of the whole arc, whatever that is now. One that begins where the arc ends began when the arc went round.
@@ -161,7 +166,7 @@ impl Tenure {
         let line = distinct_machines(std::iter::once(&self.node).chain(line), line.len() + 1).split_off(1);
         let mut known: BTreeMap<PeerKey, Holding> = self.holdings.drain(..).map(|h| (h.contact.key, h)).collect();
         for contact in line {
-            let holding = known.remove(&contact.key).unwrap_or_else(|| Holding {
+            let mut holding = known.remove(&contact.key).unwrap_or_else(|| Holding {
                 contact: contact.clone(),
                 is_filled: config.has(Planted::ForgetPushOnCrash),
                 lost_at: None,
@@ -170,12 +175,14 @@ impl Tenure {
                 compare_at: if config.has(Planted::ForgetPushOnCrash) { now + config.compare_every } else { now },
                 audit_at: now + config.audit_every,
                 is_busy: false,
+                is_doubted: false,
             });
-            let is_back = holding.lost_at.is_some();
-            // Who comes back is told what it missed.
-            let compare_at = if is_back { now } else { holding.compare_at };
-            let is_filled = holding.is_filled && !is_back;
-            self.holdings.push(Holding { contact: contact.clone(), lost_at: None, compare_at, is_filled, ..holding });
+            if holding.lost_at.take().is_some() {
+                // Who comes back is told what it missed.
+                holding.doubt(now);
+            }
+            holding.contact = contact;
+            self.holdings.push(holding);
         }
         // Those who are not there any more keep their place for a while, however they went: most come back.
         self.holdings.extend(known.into_values().map(|holding| {
@@ -201,7 +208,7 @@ impl Tenure {
             if at < reach && holding.is_waited_for(now, config) {
                 continue;
             }
-            (holding.is_filled, holding.compare_at) = (false, now);
+            holding.doubt(now);
         }
     }
 
@@ -228,8 +235,7 @@ impl Tenure {
 
     pub(super) fn push_failed(&mut self, now: Duration, machine: PeerKey, config: &Config) {
         for holding in self.holdings.iter_mut().filter(|holding| holding.contact.key == machine) {
-            holding.is_filled = false;
-            holding.compare_at = holding.compare_at.min(now + config.retry_after);
+            holding.doubt(holding.compare_at.min(now + config.retry_after));
         }
     }
 
@@ -269,6 +275,22 @@ impl Tenure {
     pub(super) fn live_wanted(&self, now: Duration, config: &Config) -> Vec<Contact> {
         let wanted = self.wanted(now, config).into_iter();
         wanted.filter(|holding| holding.lost_at.is_none()).map(|holding| holding.contact.clone()).collect()
+    }
+
+    /// Who is to get what is stored here: those who are to hold the arc, without the lost. If they are fewer than `min`, some who follow as well: what
+    /// comes in while our neighbours are away is not to lie here alone. It is a stray with them.
+    pub(super) fn push_to(&self, now: Duration, min: usize, config: &Config) -> Vec<Contact> {
+        let mut targets = self.live_wanted(now, config);
+        let rest = self.holdings.iter().filter(|holding| holding.lost_at.is_none() && !holding.is_distrusted);
+        for holding in rest {
+            if targets.len() >= min {
+                break;
+            }
+            if !targets.iter().any(|target| target.key == holding.contact.key) {
+                targets.push(holding.contact.clone());
+            }
+        }
+        targets
     }
 
     /// Other machines that we see.
@@ -392,7 +414,7 @@ impl Tenure {
             _ => return,
         };
         if let Some(holding) = self.holding(with.key).filter(|_| !is_gap) {
-            holding.is_busy = true;
+            (holding.is_busy, holding.is_doubted) = (true, false);
         }
     }
 
@@ -412,8 +434,8 @@ impl Tenure {
                 if let Some(holding) = self.holding(with.key) {
                     holding.is_busy = false;
                     match outcome {
-                        // Of an arc that has grown meanwhile not everything was compared.
-                        Outcome::Well if is_whole => {
+                        // Of an arc that has grown meanwhile not everything was compared, and what was missed meanwhile may not have been.
+                        Outcome::Well if is_whole && !holding.is_doubted => {
                             (holding.is_filled, holding.compare_at) = (true, now + config.compare_every);
                         }
                         Outcome::Well => holding.compare_at = now,

@@ -4,7 +4,7 @@
 //! is the neighbours it has. If not, whoever is nearer there is adopted by the rules of [`Core`](crate::Core), those on both
 //! sides are told, and the successor we had until now is told to do the same, so that the news runs round faster than probing alone.
 
-use super::{Purpose, Ring, Standing};
+use super::{Finger, Purpose, Ring, Standing};
 use crate::conduct::Duty;
 use crate::contact::Contact;
 use crate::core::Neighbours;
@@ -40,7 +40,7 @@ impl Ring {
         }
         if self.finger_at <= now {
             self.finger_at = now + self.about(self.config.finger_every);
-            self.look_up_finger(now);
+            self.renew_finger(now);
         }
         if self.probe_at <= now {
             let every = self.probe_every();
@@ -126,11 +126,19 @@ impl Ring {
     /// It was silent: is it dead? Asked only of those on whom something hangs.
     pub(super) fn doubt(&mut self, now: Duration, contact: &Contact) {
         let id = contact.id;
-        let mut near = self.core.successors().iter().chain(self.core.predecessor()).chain(self.fingers.values());
-        let matters = near.any(|other| other.id == id);
-        if matters && !self.is_asking(id, |purpose| matches!(purpose, Purpose::Doubt | Purpose::Stabilise { .. })) {
+        if self.matters(id)
+            && !self.is_asking(id, |purpose| {
+                matches!(purpose, Purpose::Doubt | Purpose::Finger(_) | Purpose::Stabilise { .. })
+            })
+        {
             self.ask(now, contact, Question::Neighbours { known: 0 }, Purpose::Doubt, 0);
         }
+    }
+
+    /// Whether something hangs on that node.
+    fn matters(&self, id: Id) -> bool {
+        let mut near = self.core.successors().iter().chain(self.core.predecessor()).chain(self.finger_contacts());
+        near.any(|other| other.id == id)
     }
 
     /// A successor was silent: so may be those after it, and they are not to be found dead one after the other.
@@ -146,14 +154,13 @@ impl Ring {
     /// It is dead, as far as we can tell.
     pub(super) fn bury(&mut self, now: Duration, contact: &Contact) {
         let id = contact.id;
-        let mut near = self.core.successors().iter().chain(self.core.predecessor()).chain(self.fingers.values());
-        if near.any(|other| other.id == id) {
+        if self.matters(id) {
             self.outputs.push_back(Output::Event(Event::PeerDead { contact: contact.clone() }));
         }
         let was_head = self.core.head().is_some_and(|head| head.id == id);
         self.known.be_dead(contact);
         self.core.lose(id);
-        self.fingers.retain(|_, finger| finger.id != id);
+        self.fingers.retain(|_, finger| finger.contact.id != id);
         if self.core.is_stranded() && self.standing == Standing::Member {
             self.come_back(now);
         } else if was_head {
@@ -161,8 +168,9 @@ impl Ring {
         }
     }
 
-    /// Looks up one finger, the farthest first. Those within the successor list are known without.
-    fn look_up_finger(&mut self, now: Duration) {
+    /// Sees to one finger, the farthest first. Those within the successor list are known without. One that we have is asked for its neighbours, which
+    /// mostly are the same as before and then cost a word; a lookup costs fifty times as much.
+    fn renew_finger(&mut self, now: Duration) {
         if self.core.is_whole() {
             self.fingers.clear();
             return;
@@ -171,7 +179,32 @@ impl Ring {
         self.fingers = self.fingers.split_off(&reach);
         let bit = if self.finger_next < reach { 255 } else { self.finger_next };
         self.finger_next = bit.checked_sub(1).unwrap_or(255);
-        self.search(now, self.me.id.plus_power(bit), Aim::Finger(bit));
+        match self.fingers.get(&bit).cloned() {
+            None => self.look_up_finger(now, bit),
+            Some(Finger { contact, .. }) if self.is_asking(contact.id, |purpose| purpose == Purpose::Finger(bit)) => {}
+            Some(Finger { contact, told }) => {
+                self.ask(now, &contact, Question::Neighbours { known: told }, Purpose::Finger(bit), 0);
+            }
+        }
+    }
+
+    pub(super) fn look_up_finger(&mut self, now: Duration, bit: u8) {
+        if self.standing == Standing::Member {
+            self.search(now, self.me.id.plus_power(bit), Aim::Finger(bit));
+        }
+    }
+
+    /// A finger told its neighbours. It stays while the one before it lies before the place: what it says need not be proved, since a wrong finger costs hops
+    /// and nothing else.
+    pub(super) fn keep_finger(&mut self, now: Duration, bit: u8, from: &Contact, told: &Neighbours) {
+        let place = self.me.id.plus_power(bit);
+        let is_first = told.predecessor.as_ref().is_some_and(|before| place.is_in(before.id, from.id));
+        let Some(finger) = self.fingers.get_mut(&bit).filter(|finger| finger.contact.id == from.id) else { return };
+        if is_first {
+            finger.told = told.digest();
+        } else {
+            self.look_up_finger(now, bit);
+        }
     }
 
     /// Whoever is alone, or among few, may be what is left of many: it looks for the others more eagerly.

@@ -33,7 +33,7 @@ pub struct Ring {
     core: Core,
     known: Known,
     /// By the power of two that they are away, those beyond the successor list.
-    fingers: BTreeMap<u8, Contact>,
+    fingers: BTreeMap<u8, Finger>,
     lookups: BTreeMap<LookupId, Running>,
     pending: BTreeMap<u64, Pending>,
     outputs: VecDeque<Output>,
@@ -74,6 +74,14 @@ pub enum Output {
     Event(Event),
 }
 
+/// One that was found behind a place, as far as we know the first.
+#[derive(Clone, Debug)]
+struct Finger {
+    contact: Contact,
+    /// The digest of its neighbours when it last was the first: while it stays, so does the finger. Nothing yet: 0.
+    told: u64,
+}
+
 /// A question that is not answered yet.
 #[derive(Clone, Debug)]
 struct Pending {
@@ -95,6 +103,8 @@ enum Purpose {
     },
     /// Does it live?
     Doubt,
+    /// Is it still the finger that it was?
+    Finger(u8),
     Lookup(LookupId),
     Leave,
 }
@@ -184,7 +194,7 @@ impl Ring {
             standing: self.standing.clone(),
             arc: self.core.arc(),
             neighbours,
-            fingers: self.fingers.values().cloned().collect(),
+            fingers: self.finger_contacts().cloned().collect(),
             known: self.known.len(),
             dead: self.known.dead().len(),
             lookups: self.lookups.len(),
@@ -299,7 +309,7 @@ impl Ring {
             Question::Find { key } => Answer::Found(self.found(key)),
             Question::Leaving { neighbours } => {
                 self.core.part(from, &neighbours);
-                self.fingers.retain(|_, finger| finger.id != from.id);
+                self.fingers.retain(|_, finger| finger.contact.id != from.id);
                 self.known.be_dead(from);
                 Answer::Noted
             }
@@ -317,7 +327,7 @@ impl Ring {
 
     /// Those that we would ask for a place, the nearest first.
     fn nearest_before(&self, key: Id, count: usize) -> Vec<Contact> {
-        let near = self.core.successors().iter().chain(self.core.predecessor()).chain(self.fingers.values());
+        let near = self.core.successors().iter().chain(self.core.predecessor()).chain(self.finger_contacts());
         let known = self.known.before(key).take(if self.config.uses_known { count } else { 0 });
         // Who sits on the place is not before it.
         let mut all: Vec<&Contact> = near.chain(known).filter(|contact| contact.id != key).collect();
@@ -362,6 +372,11 @@ impl Ring {
     fn hear(&mut self, now: Duration, pending: Pending, answer: Answer) {
         match (pending.purpose, answer) {
             (Purpose::Stabilise { .. } | Purpose::Doubt, Answer::Outside) => self.bury(now, &pending.to),
+            (Purpose::Finger(bit), Answer::Outside) => {
+                self.bury(now, &pending.to);
+                self.look_up_finger(now, bit);
+            }
+            (Purpose::Finger(bit), Answer::Neighbours(told)) => self.keep_finger(now, bit, &pending.to, &told),
             (Purpose::Stabilise { round }, Answer::Neighbours(told)) => {
                 self.told = Some((pending.to.id, told.clone()));
                 self.stabilised(now, &pending.to, &told, round);
@@ -378,7 +393,7 @@ impl Ring {
             (Purpose::Lookup(id), _) => self.found_more(now, id, pending.to.id, None),
             (Purpose::Leave, _) => self.told_of_leaving(),
             // It lives, which is all that was to be known; or it answers what was not asked.
-            (Purpose::Doubt | Purpose::Stabilise { .. }, _) => {}
+            (Purpose::Doubt | Purpose::Stabilise { .. } | Purpose::Finger(_), _) => {}
         }
     }
 
@@ -398,7 +413,15 @@ impl Ring {
             }
             Purpose::Leave => self.told_of_leaving(),
             Purpose::Stabilise { .. } | Purpose::Doubt => self.bury(now, &pending.to),
+            Purpose::Finger(bit) => {
+                self.bury(now, &pending.to);
+                self.look_up_finger(now, bit);
+            }
         }
+    }
+
+    fn finger_contacts(&self) -> impl Iterator<Item = &Contact> {
+        self.fingers.values().map(|finger| &finger.contact)
     }
 
     fn is_asking(&self, id: Id, is_so: impl Fn(Purpose) -> bool) -> bool {

@@ -1,6 +1,6 @@
 //! Coming and going: beginning a ring, joining one, coming back to one, leaving in good order.
 
-use super::{Output, Purpose, Ring, Standing};
+use super::{Finger, Output, Purpose, Ring, Standing};
 use crate::contact::Contact;
 use crate::core::Core;
 use crate::event::Event;
@@ -42,7 +42,7 @@ impl Ring {
             self.known.hear(now, contact);
         }
         self.core = core;
-        self.fingers = fingers.into_iter().collect();
+        self.fingers = fingers.into_iter().map(|(bit, contact)| (bit, Finger { contact, told: 0 })).collect();
         self.become_member(now);
         self.show_changes();
     }

@@ -1,6 +1,6 @@
 //! Lookups under way: who wants them, and what is done when they end.
 
-use super::{Purpose, Ring, Standing};
+use super::{Finger, Purpose, Ring, Standing};
 use crate::contact::Contact;
 use crate::event::{Event, LookupFailure, LookupId};
 use crate::lookup::{Lookup, Stop, Verdict};
@@ -77,7 +77,10 @@ impl Ring {
     /// A fresh start from what is known now.
     fn begin(&self, key: Id, aim: &Aim) -> Lookup {
         let avoid = matches!(aim, Aim::Join { .. } | Aim::Merge { .. }).then_some(self.me.id);
-        let mut lookup = Lookup::new(key, avoid, self.config.parallel_max, self.config.asked_max);
+        // Nobody waits for a finger, nor for finding that there is no other ring.
+        let is_urgent = matches!(aim, Aim::User | Aim::Join { .. });
+        let parallel_max = if is_urgent { self.config.parallel_max } else { 1 };
+        let mut lookup = Lookup::new(key, avoid, parallel_max, self.config.asked_max);
         match aim {
             Aim::Join { via } => via.iter().for_each(|contact| lookup.begin_with(contact, false)),
             Aim::Merge { via } => lookup.begin_with(via, false),
@@ -140,7 +143,8 @@ impl Ring {
                 }
                 None if running.lookup.is_spent() => {
                     // All that we would have named to another were dead.
-                    let near = self.core.successors().iter().chain(self.fingers.values()).cloned().collect::<Vec<_>>();
+                    let fingers = self.fingers.values().map(|finger| &finger.contact);
+                    let near: Vec<Contact> = self.core.successors().iter().chain(fingers).cloned().collect();
                     if matches!(running.aim, Aim::User | Aim::Finger(_)) && running.lookup.widen(&near) {
                         continue;
                     }
@@ -175,7 +179,8 @@ impl Ring {
                 self.end(id, running.lookup.key(), outcome, running.lookup.stops());
             }
             (Aim::Finger(bit), Some(verdict)) if verdict.owner.id != self.me.id => {
-                self.fingers.insert(bit, verdict.owner);
+                let told = verdict.owner_told.digest();
+                self.fingers.insert(bit, Finger { contact: verdict.owner, told });
             }
             (Aim::Join { .. }, Some(verdict)) => self.joined(now, &verdict),
             (Aim::Join { .. }, None) => self.try_again(now),

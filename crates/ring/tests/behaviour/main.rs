@@ -4,6 +4,7 @@
 
 mod circle;
 mod events;
+mod fingers;
 mod hostile;
 mod passage;
 mod search;

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 /// Findings that are kept word for word. One fault repeats itself with every message.
 const BROKEN_MAX: usize = 20;
-/// Machines that newcomers are told of.
+/// Machines that newcomers are told of: the first, and members of the moment, as a ticket of theirs would.
 const SEEDS: usize = 3;
 
 /// What a cluster is made of.
@@ -170,7 +170,7 @@ impl Cluster {
         slot
     }
 
-    /// A new machine joins by way of the first ones.
+    /// A new machine joins by way of some that are there.
     pub fn join(&mut self) -> usize {
         let slot = self.add();
         self.enter(slot);
@@ -305,10 +305,19 @@ impl Cluster {
         self.world.add()
     }
 
-    /// Joins by way of the first machines, and of its own first node for the others.
+    /// Joins by way of the first machine, which comes back whatever happens to others, and of members of the moment.
     fn enter(&mut self, slot: usize) {
         let machine = self.machine(slot, None);
-        let seeds: Vec<Contact> = (0..SEEDS).filter(|seed| *seed != slot).map(|seed| self.contact(seed, 0)).collect();
+        // Chance of its own, so that a newcomer does not change what happens to others.
+        let mut chance = Chance::new(mix(self.setting.seed ^ mix((slot as u64) << 20 ^ self.starts[slot] ^ 0x71c7)));
+        let mut slots = vec![0];
+        for _ in 1..SEEDS {
+            let from = Id(chance.bytes32());
+            let mut round = self.members.range(from..).chain(self.members.range(..from)).map(|(_, slot)| *slot);
+            slots.extend(round.find(|member| !slots.contains(member)));
+        }
+        slots.retain(|seed| *seed != slot);
+        let seeds: Vec<Contact> = slots.into_iter().map(|seed| self.contact(seed, 0)).collect();
         self.start(slot, machine, |ring, now, _| ring.join(now, seeds.clone()));
     }
 

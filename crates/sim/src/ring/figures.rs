@@ -20,6 +20,8 @@ use std::time::Duration;
 pub const NODES_MAX: usize = 1_000_000;
 /// Lookups of a phase take this long, all together.
 const ASKING: Duration = Duration::from_secs(60);
+/// Each machine's lookups that warm it are so far apart. Nothing depends on it but the virtual time it takes.
+const WARMING_EACH: Duration = Duration::from_secs(2);
 /// Lookups that begin right after a disaster begin within this: less than half of what it takes for a neighbour to be noticed missing.
 const AT_ONCE: Duration = Duration::from_secs(1);
 /// Every lookup has ended after this.
@@ -28,6 +30,8 @@ const ENDED: Duration = Duration::from_secs(16);
 const SAMPLE_EVERY: Duration = Duration::from_secs(10);
 /// The world counts whole microseconds: what is due within the one at hand is due.
 const TICK: Duration = Duration::from_micros(1);
+/// More than would fill any memory of peers several times over.
+const WARMING_MAX: usize = 10_000;
 /// Sentences of what is wrong that are kept.
 const WRONG_MAX: usize = 3;
 
@@ -51,6 +55,8 @@ pub struct Options {
     pub known_max: usize,
     /// Lookups in each phase that has any.
     pub lookups: usize,
+    /// Lookups by each machine before anything else, on average, so that peers are known as after hours of use.
+    pub warming: usize,
 }
 
 impl Default for Options {
@@ -69,6 +75,7 @@ impl Default for Options {
             virtuals: 1,
             known_max: config.known_max,
             lookups: 10_000,
+            warming: 0,
         }
     }
 }
@@ -90,6 +97,13 @@ impl Options {
         }
         if !(0.0..1.0).contains(&self.loss) {
             return fail("the share of lost messages", "at least 0 and less than 1", self.loss.to_string());
+        }
+        if self.warming > WARMING_MAX {
+            return fail(
+                "the number of lookups for warming",
+                "at most 10,000 for each machine",
+                self.warming.to_string(),
+            );
         }
         if self.depth == 0 || self.depth > 256 {
             return fail("the length of successor lists", "between 1 and 256", self.depth.to_string());
@@ -125,6 +139,10 @@ pub fn run(options: &Options) -> Result<Report> {
     options.check()?;
     let mut run = Run::new(options);
     let time = Duration::from_secs_f64(options.minutes * 60.0);
+    if options.warming > 0 {
+        let count = options.nodes.saturating_mul(options.warming);
+        run.phase("warming", WARMING_EACH.mul_f64(options.warming as f64), count);
+    }
     match options.churn_median_minutes {
         Some(median) => run.churn(time, Duration::from_secs_f64(median * 60.0)),
         None => {

@@ -13,7 +13,7 @@ use crate::hashing;
 use crate::store::Appended;
 use crate::verdict::{Verdict, heed};
 use herodotus_base::limits::{BODY_IN_MEMORY_BYTES_MAX, HTTP_HEAD_BYTES_MAX};
-use herodotus_base::{Sha1, Sha256};
+use herodotus_base::{Digests, Sha1, Sha256};
 use herodotus_warc::{Item, Position, ReadLimits, Reader, Skip};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -101,6 +101,7 @@ pub fn import<V: Verdict>(
     let mut assembler = Assembler::default();
     let (mut noted_at, mut noted_bytes) = (items, reader.bytes_read());
     let mut buffer = Vec::new();
+    let mut repeats = Repeats::with_weighter(REPEATS_MAX, REPEATS_BYTES, BodyWeight);
     loop {
         let before = State { items, position: reader.position(), finished: false, damaged };
         let bytes_total = reader.bytes_total();
@@ -109,7 +110,7 @@ pub fn import<V: Verdict>(
             Some(Item::Skipped(skip)) => skipped(&mut report, options, skip)?,
             Some(Item::Record(record)) => {
                 let place = Place { member: record.member.clone(), offset: record.offset };
-                match read_record(store, record, &mut buffer, &mut report) {
+                match read_record(store, record, &mut buffer, &mut repeats, &mut report) {
                     Ok(read) => {
                         *report.records.entry(read.record.kind.as_str().to_owned()).or_default() += 1;
                         let waiting = !assembler.is_empty();
@@ -232,6 +233,7 @@ fn read_record(
     store: &Store,
     mut record: herodotus_warc::Record<'_>,
     buffer: &mut Vec<u8>,
+    repeats: &mut Repeats,
     report: &mut ImportReport,
 ) -> Result<ReadRecord, Problem> {
     let kind = record.header.kind();
@@ -250,7 +252,7 @@ fn read_record(
         Kind::Response | Kind::Revisit => record.header.field("Content-Type").is_none_or(header::is_http),
         _ => false,
     };
-    let (head, body, block_sha1) = read_block(store, &mut record, is_http, buffer)?;
+    let (head, body, block_sha1) = read_block(store, &mut record, is_http, buffer, repeats)?;
     let id = record.header.record_id().filter(|id| !id.is_empty()).map(RecordId::parse);
     let named = url.as_deref().unwrap_or_default();
     let id = id.unwrap_or_else(|| RecordId::of_content(&kind, named, time, &head, &body.digests().sha256));
@@ -275,14 +277,18 @@ fn read_block(
     record: &mut herodotus_warc::Record<'_>,
     is_http: bool,
     buffer: &mut Vec<u8>,
+    repeats: &mut Repeats,
 ) -> Result<(Vec<u8>, Body, Option<Sha1>), Problem> {
-    let has_block_digest = record.header.field("WARC-Block-Digest").is_some();
+    let said = Said {
+        payload: record.header.field("WARC-Payload-Digest").and_then(Sha1::parse),
+        has_block: record.header.field("WARC-Block-Digest").is_some(),
+    };
     let len = record.len;
     let whole = record.block.fill_buf().map_err(reading)?;
     if whole.len() as u64 == len && len > 0 {
         // Most records: already in memory, and split without a further copy.
         let at = if is_http { head_end(whole, true) } else { 0 };
-        let split = split(whole, at, has_block_digest);
+        let split = split(whole, at, said, repeats);
         let n = whole.len();
         record.block.consume(n);
         // The end of the block is where damage shows.
@@ -296,7 +302,7 @@ fn read_block(
     let at = if is_http { head_end(buffer, buffer.len() as u64 == len) } else { 0 };
     let head = buffer[..at].to_vec();
     if len - at as u64 <= BODY_IN_MEMORY_BYTES_MAX as u64 && buffer.len() as u64 == len {
-        return Ok(split(buffer, at, has_block_digest));
+        return Ok(split(buffer, at, said, repeats));
     }
     let media = herodotus_page::ResponseHead::parse(&head).and_then(|h| h.content_type_essence());
     let media = media.or_else(|| record.header.field("Content-Type").map(str::to_owned)).unwrap_or_default();
@@ -317,16 +323,51 @@ fn read_block(
     Ok((head, blob.finish()?, None))
 }
 
+/// The digests that a record gives itself.
+#[derive(Clone, Copy)]
+struct Said {
+    payload: Option<Sha1>,
+    has_block: bool,
+}
+
+/// Bodies that came lately, by the digest that the file gave them and that was found right. A body that is the same, byte for
+/// byte, is not kept twice and not hashed again: crawls without revisit records say most things many times.
+type Repeats = quick_cache::unsync::Cache<Sha1, (Arc<[u8]>, Digests), BodyWeight>;
+/// A few rounds of a small site.
+const REPEATS_BYTES: u64 = 16 << 20;
+/// About as many as that are, for room.
+const REPEATS_MAX: usize = 1024;
+
+#[derive(Clone)]
+struct BodyWeight;
+
+impl quick_cache::Weighter<Sha1, (Arc<[u8]>, Digests)> for BodyWeight {
+    fn weight(&self, _: &Sha1, (bytes, _): &(Arc<[u8]>, Digests)) -> u64 {
+        bytes.len() as u64 + 200
+    }
+}
+
 /// A block in memory as head and body, with their digests; that of the whole block only if the file says it too.
-fn split(block: &[u8], at: usize, has_block_digest: bool) -> (Vec<u8>, Body, Option<Sha1>) {
+fn split(block: &[u8], at: usize, said: Said, repeats: &mut Repeats) -> (Vec<u8>, Body, Option<Sha1>) {
     let (head, body) = block.split_at(at);
-    let (digests, block_sha1) = if has_block_digest {
+    if let Some(said_payload) = said.payload
+        && let Some((bytes, digests)) = repeats.get(&said_payload)
+        && bytes[..] == *body
+    {
+        let block_sha1 = said.has_block.then(|| Sha1::of(block));
+        return (head.to_vec(), Body::Bytes(bytes.clone(), *digests), block_sha1);
+    }
+    let (digests, block_sha1) = if said.has_block {
         let (digests, block_sha1) = hashing::of_block(head, body);
         (digests, Some(block_sha1))
     } else {
         (hashing::of_body(body), None)
     };
-    (head.to_vec(), Body::Bytes(body.into(), digests), block_sha1)
+    let bytes: Arc<[u8]> = body.into();
+    if said.payload == Some(digests.sha1) {
+        repeats.insert(digests.sha1, (bytes.clone(), digests));
+    }
+    (head.to_vec(), Body::Bytes(bytes, digests), block_sha1)
 }
 
 /// Where the HTTP head ends. A revisit may hold nothing but a head without its empty line.
@@ -394,4 +435,29 @@ fn note_name(path: &Path) -> Result<String> {
         }
     }
     Ok(format!("import:{}", Sha256::of(&sample)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_is_taken_for_an_earlier_one_only_if_its_bytes_are_the_same() {
+        let head = b"HTTP/1.1 200 OK\r\n\r\n";
+        let mut repeats = Repeats::with_weighter(REPEATS_MAX, REPEATS_BYTES, BodyWeight);
+        // Whoever wrote the file gives every body the same digest.
+        let said = Said { payload: Some(Sha1::of(b"first")), has_block: true };
+        let mut firsts = Vec::new();
+        for body in ["other", "first", "other", "first", "", "firs"] {
+            let block = [&head[..], body.as_bytes()].concat();
+            let (kept_head, kept, block_sha1) = split(&block, head.len(), said, &mut repeats);
+            let Body::Bytes(bytes, digests) = kept else { panic!("a small body is in memory") };
+            assert_eq!((&kept_head[..], &bytes[..]), (&head[..], body.as_bytes()));
+            assert_eq!((digests, block_sha1), (Digests::of(body.as_bytes()), Some(Sha1::of(&block))));
+            if body == "first" {
+                firsts.push(bytes);
+            }
+        }
+        assert!(Arc::ptr_eq(&firsts[0], &firsts[1]), "it is in memory once");
+    }
 }

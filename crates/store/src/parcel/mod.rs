@@ -28,7 +28,7 @@ use crate::index::EntryKey;
 use herodotus_base::Sha256;
 
 pub use arrival::BlobArrival;
-pub use take::open_capture;
+pub use take::{open_capture, parcel_names};
 
 /// Bytes to be sent, and what is not in them.
 #[derive(Clone, Debug, Default)]

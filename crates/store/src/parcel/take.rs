@@ -34,6 +34,11 @@ impl Store {
     }
 }
 
+/// What a parcel says that it brings, before anything of it is believed.
+pub fn parcel_names(bytes: &[u8]) -> Result<Vec<EntryKey>> {
+    Ok(Layout::read(bytes)?.entries.iter().map(|entry| entry.id.clone()).collect())
+}
+
 /// One whole capture as [`Store::capture_bytes`] gave it, checked: it is the one that was asked for, and its bodies are what it
 /// says. Of a large body there are only the digests; whoever reads it must check it against them.
 pub fn open_capture(expected: &EntryKey, bytes: &[u8]) -> Result<Capture> {

@@ -180,6 +180,7 @@ impl Peers for PretendedRing {
             is_owner: true,
             depth: DEPTH as u16,
             copies: COPIES as u16,
+            placement: "host",
             machine: contact(0).machine,
             addresses: contact(0).addresses,
             nodes_estimate: nodes.len() as f64 + 0.3,
@@ -290,6 +291,7 @@ impl Peers for PretendedRing {
             machines: self.nodes.iter().take(24).enumerate().map(machine).collect(),
             machines_asked: self.nodes.len().min(24),
             machines_silent: 1,
+            ..HealthView::default()
         })
     }
 }

@@ -38,7 +38,7 @@ fn render_list(crawls: &[CrawlView], reader: &Reader, now: Timestamp) -> Markup 
             @if reader.can_crawl {
                 section.card aria-labelledby="archive" {
                     h2 id="archive" { "Archive a site" }
-                    (forms::archive(reader.needs_token, "", false))
+                    (forms::archive(reader, "", false))
                 }
             }
         }
@@ -125,7 +125,8 @@ fn render(view: &CrawlView, reader: &Reader, now: Timestamp) -> Markup {
             section aria-labelledby="events" {
                 h2 id="events" { "Latest" }
                 ol.events data-live="events" {
-                    @if view.events.is_empty() { li.note { "Nothing yet." } }
+                    @if view.events.is_empty() && view.machines.is_empty() { li.note { "Nothing yet." } }
+                    @else if view.events.is_empty() { li.note { "Each machine of the ring makes its own part." } }
                     @for one in &view.events { (event(one)) }
                 }
             }
@@ -134,6 +135,7 @@ fn render(view: &CrawlView, reader: &Reader, now: Timestamp) -> Markup {
                     section.card aria-labelledby="statuses" { h2 id="statuses" { "Answers" } (parts::status_list(&pairs(&view.statuses))) }
                 }
                 @if !view.failures.is_empty() { (reasons("Failed", "failures", &view.failures)) }
+                @if !view.machines.is_empty() { (machines(view)) }
                 @if !view.busiest.is_empty() { (hosts(view)) }
                 @if !view.media.is_empty() { (kinds(&view.media)) }
                 @if !view.skipped.is_empty() { (reasons("Left out", "skipped", &view.skipped)) }
@@ -232,6 +234,21 @@ fn reasons(title: &str, id: &str, reasons: &BTreeMap<String, (u64, String)>) -> 
             }
         }
     }
+}
+
+fn machines(view: &CrawlView) -> Markup {
+    let lines = view.machines.iter().map(|machine| parts::Bar {
+        name: html! { (machine.machine.chars().take(8).collect::<String>()) @if machine.is_ours { " (this one)" } },
+        title: None,
+        number: machine.fetched,
+        more: html! {
+            " · " (format!("{:.1}", machine.pages_per_s)) " a second · " (words::bytes(machine.bytes))
+            @if machine.waiting > 0 { " · " (words::count(machine.waiting)) " waiting" }
+            @if machine.failed > 0 { " · " (words::count(machine.failed)) " failed" }
+            @if machine.is_idle { " · resting" }
+        },
+    });
+    parts::bars("Machines", "machines", &lines.collect::<Vec<_>>())
 }
 
 fn hosts(view: &CrawlView) -> Markup {

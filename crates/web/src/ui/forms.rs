@@ -1,6 +1,6 @@
 //! Forms that change something: archive a site, stop a crawl, go on with one. The guard before the routes decides who may.
 
-use super::icons;
+use super::{Reader, icons};
 use crate::crawls::{CrawlView, Scope};
 use maud::{Markup, html};
 
@@ -21,7 +21,7 @@ pub(crate) fn scope_words(scope: Scope) -> &'static str {
 }
 
 /// Asks for a site to be archived.
-pub(crate) fn archive(needs_token: bool, seed: &str, page_only: bool) -> Markup {
+pub(crate) fn archive(reader: &Reader, seed: &str, page_only: bool) -> Markup {
     html! {
         form.stack action="/crawls" method="post" {
             div.field {
@@ -48,7 +48,13 @@ pub(crate) fn archive(needs_token: bool, seed: &str, page_only: bool) -> Markup 
                     input id="limit" name="limit" type="number" min="1" max="1000000000" placeholder="no limit";
                 }
             }
-            (token(needs_token))
+            @if reader.has_ring {
+                p {
+                    input id="together" type="checkbox" name="together" value="yes";
+                    label for="together" { " The whole ring crawls it" }
+                }
+            }
+            (token(reader.needs_token))
             button.primary type="submit" { (icons::icon("plus")) "Archive" }
         }
     }

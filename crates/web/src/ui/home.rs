@@ -43,7 +43,7 @@ fn render(home: &Home, reader: &Reader, now: Timestamp) -> Markup {
                     @if home.can_crawl {
                         section.card aria-labelledby="archive" {
                             h2 id="archive" { "Archive a site" }
-                            (forms::archive(reader.needs_token, "", false))
+                            (forms::archive(reader, "", false))
                         }
                     }
                 }
@@ -107,7 +107,7 @@ fn first_step(home: &Home, reader: &Reader) -> Markup {
                     "Begin with a site you care about: a blog, a handbook, your own pages. Herodotus fetches it politely, keeps it as it \
                      is today, and the next time keeps only what changed."
                 }
-                (forms::archive(reader.needs_token, "", false))
+                (forms::archive(reader, "", false))
             } @else {
                 p { "This archive is only being looked at. Bring something in from a terminal:" }
                 pre { code { "herodotus crawl https://example.org\nherodotus import pages.warc.gz" } }

@@ -40,7 +40,9 @@ fn ask(form: &Query) -> Result<CrawlAsk, Trouble> {
     }
     let depth = number(form.get("depth"), "links deep")?;
     let limit = number(form.get("limit"), "pages")?;
-    Ok(CrawlAsk { name, seeds: seeds.iter().map(|seed| seed.as_str().to_owned()).collect(), scope, depth, limit })
+    let seeds = seeds.iter().map(|seed| seed.as_str().to_owned()).collect();
+    let together = form.get("together").is_some();
+    Ok(CrawlAsk { name, seeds, scope, depth, limit, together })
 }
 
 /// A page alone is a crawl of its own: under the name of its host it would take the place of the crawl of the whole site.

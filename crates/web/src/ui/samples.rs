@@ -5,7 +5,7 @@ use super::viewer::Shown;
 use super::{Reader, crawl, difference, home, host, ring, search, trouble, versions, viewer};
 use crate::answer::Trouble;
 use crate::archive::{Away, Silence};
-use crate::crawls::{CrawlEvent, CrawlHost, CrawlState, CrawlView, Scope};
+use crate::crawls::{CrawlEvent, CrawlHost, CrawlMachine, CrawlState, CrawlView, Scope};
 use crate::origin::Hosts;
 use crate::views::{
     Block, Change, Child, DayCount, Difference, Found, Home, Host, MediaCount, ReadAs, Recent, Search, Totals, Version,
@@ -320,6 +320,14 @@ fn crawl_view(words: Words<'_>, state: CrawlState) -> CrawlView {
                 bytes: fetched * 30_000,
             })
             .to_vec(),
+        machines: vec![CrawlMachine {
+            machine: words.title.to_owned(),
+            fetched: 1200,
+            waiting: 3,
+            failed: 1,
+            pages_per_s: f64::NAN,
+            ..CrawlMachine::default()
+        }],
         events: ["new", "changed", "unchanged", "failed", "skipped"]
             .iter()
             .enumerate()

@@ -84,7 +84,7 @@ fn nothing(search: &Search, reader: &Reader) -> Markup {
                 p { "No version of this address is in the archive, nor of any that begins like it." }
                 @if reader.can_crawl {
                     p { "It can be from now on:" }
-                    (forms::archive(reader.needs_token, &search.query, false))
+                    (forms::archive(reader, &search.query, false))
                 }
             } @else {
                 p { "No title has all of these words. Words are looked for in titles, not in the text of pages." }

@@ -3,7 +3,7 @@
 use herodotus_web::Refused;
 use herodotus_web::peers::{
     AuditView, ContactView, CopiesView, HealthView, LookupView, MachineView, NodeView, PeerView, Peers, RepairView,
-    RingCounters, RingEvent, RingView, StopView,
+    RingCounters, RingEvent, RingView, SplitView, StopView,
 };
 use std::future::Future;
 use std::pin::Pin;
@@ -50,6 +50,7 @@ impl Peers for FakeRing {
             is_owner: true,
             depth: 16,
             copies: 6,
+            placement: "host",
             machine: "abcd".to_owned(),
             addresses: vec!["192.0.2.9:8482".to_owned()],
             nodes_estimate: *self.nodes.borrow() as f64,
@@ -141,6 +142,8 @@ impl Peers for FakeRing {
             machines: vec![machine("abcd"), machine("abcd"), MachineView { audit: Some(audit), ..machine("3000") }],
             machines_asked: 3,
             machines_silent: 1,
+            hosts_split: 2,
+            splits: vec![SplitView { host: "org,example".to_owned(), parts: 4, is_settled: true }],
         })
     }
 }

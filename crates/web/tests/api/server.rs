@@ -117,6 +117,7 @@ impl FakeCrawls {
             media: BTreeMap::from([("text/html".to_owned(), 1)]),
             failures: one(),
             skipped: one(),
+            machines: Vec::new(),
             busiest: vec![CrawlHost { name: "example.org".into(), fetched: 1, failed: 3, bytes: 1000 }],
             events: vec![CrawlEvent {
                 time: "2026-01-02T03:04:06.789Z".into(),

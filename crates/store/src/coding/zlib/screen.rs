@@ -62,7 +62,7 @@ fn read_codes(bits: &mut Bits<'_>) -> Option<(Decoder, Decoder)> {
     Some((Decoder::new(lens[..literals].iter().copied()), Decoder::new(distances)))
 }
 
-/// Reads a code bit by bit, by how many symbols there are of each length: slow, but made in no time.
+/// Reads a code by how many symbols there are of each length: slow, but made in no time.
 struct Decoder {
     counts: [u16; 16],
     symbols: Vec<u16>,
@@ -79,11 +79,13 @@ impl Decoder {
 
     fn read(&self, bits: &mut Bits<'_>) -> Option<usize> {
         let (mut code, mut first, mut index) = (0u32, 0u32, 0u32);
-        for count in self.counts[1..].iter().map(|n| u32::from(*n)) {
-            code |= u32::from(bits.take(1)?);
+        let next = bits.peek();
+        for (i, count) in self.counts[1..].iter().map(|n| u32::from(*n)).enumerate() {
+            code |= next >> i & 1;
             // Below `first` where more symbols claim a length than it has room for.
             let place = code.checked_sub(first)?;
             if place < count {
+                bits.take(i as u8 + 1)?;
                 return self.symbols.get((index + place) as usize).map(|s| usize::from(*s));
             }
             index += count;
@@ -101,13 +103,20 @@ struct Bits<'s> {
 }
 
 impl Bits<'_> {
+    /// The next bits: more than any code has, with zeros behind the end.
+    fn peek(&self) -> u32 {
+        let rest = self.stream.get(self.at / 8..).unwrap_or_default();
+        let word = rest.first_chunk().map_or_else(
+            || rest.iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte)),
+            |four| u32::from_le_bytes(*four),
+        );
+        word >> (self.at % 8)
+    }
+
+    /// At most sixteen.
     fn take(&mut self, count: u8) -> Option<u16> {
-        let mut value = 0;
-        for i in 0..count {
-            let byte = self.stream.get(self.at / 8)?;
-            value |= u16::from(byte >> (self.at % 8) & 1) << i;
-            self.at += 1;
-        }
-        Some(value)
+        let value = self.peek() & ((1 << count) - 1);
+        self.at += usize::from(count);
+        (self.at <= self.stream.len() * 8).then_some(value as u16)
     }
 }

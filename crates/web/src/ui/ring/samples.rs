@@ -3,7 +3,7 @@
 use super::{Question, alone, health, page, people};
 use crate::peers::{
     AuditView, ContactView, CopiesView, HealthView, LookupView, MachineView, NodeView, PeerView, RepairView,
-    RingCounters, RingEvent, RingView, StopView,
+    RingCounters, RingEvent, RingView, SplitView, StopView,
 };
 use crate::ui::Reader;
 use crate::ui::samples::{Words, now, reader};
@@ -123,6 +123,8 @@ pub(in crate::ui) fn health_of(words: Words<'_>) -> HealthView {
             },
             RepairView { what: words.title.to_owned(), bytes_per_s: f64::NAN, ..RepairView::default() },
         ],
+        hosts_split: 1,
+        splits: vec![SplitView { host: words.url.to_owned(), parts: 4, ..SplitView::default() }],
         repair_objects: 1_203,
         repair_bytes: 120_000_000,
         repair_done_s: Some(75.0),
@@ -133,6 +135,7 @@ pub(in crate::ui) fn health_of(words: Words<'_>) -> HealthView {
         ],
         machines_asked: 3,
         machines_silent: 1,
+        ..HealthView::default()
     }
 }
 

@@ -1,0 +1,281 @@
+"""What the fault test asks the nodes: who has how many copies, what they show, what lies on their disks. Called by `copies`.
+
+    lies_on WHAT WITHIN_S COPIES OBJECTS K…   every node says that every object lies on so many machines
+    reads WHAT WITHIN_S K… -- NAME…           every capture of these collections comes from every node as it was
+    disks WHAT WITHIN_S COPIES OBJECTS K…     the same found by listing every disk, and every disk reads through without damage
+    distrusted WHAT WITHIN_S LIAR K…          some node has found out by audit that this one lacks what it should have
+    visit SECONDS SEED COUNT K…               bring so many of the later collections in and read all the while, until the file `calm` is there and all are in
+
+$WORK is the check's folder with the nodes' archives (m0, m1, …) and the collections; $LAB names the network namespaces.
+"""
+
+import collections
+import concurrent.futures
+import ctypes
+import hashlib
+import http.client
+import json
+import os
+import pathlib
+import random
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+HERODOTUS, WORK, LAB = os.environ["HERODOTUS"], pathlib.Path(os.environ["WORK"]), os.environ["LAB"]
+NEW_NETWORK = 0x40000000  # CLONE_NEWNET
+ASK_S = 60
+IMPORT_S = 90  # then it counts as not acknowledged, and is tried elsewhere
+
+
+def enter(node):
+    """This thread lives on that host's network from now on: sockets that it makes are there."""
+    handle = os.open(f"/run/netns/{LAB}{node}", os.O_RDONLY)
+    if ctypes.CDLL(None, use_errno=True).setns(handle, NEW_NETWORK) != 0:
+        raise OSError(ctypes.get_errno(), f"setns {LAB}{node}")
+    os.close(handle)
+
+
+def on_every(nodes, work):
+    """Calls work(node) for each of them at once, each on its own network; gives what they return."""
+
+    def there(node):
+        enter(node)
+        return work(node)
+
+    results, threads = {}, []
+    for node in nodes:
+        future = results[node] = concurrent.futures.Future()
+
+        def run(node=node, future=future):
+            try:
+                future.set_result(there(node))
+            except BaseException as error:
+                future.set_exception(error)
+
+        threads.append(threading.Thread(target=run, daemon=True))
+        threads[-1].start()
+    return {node: future.result() for node, future in results.items()}
+
+
+def get(path):
+    """From the node of the network that this thread lives on."""
+    connection = http.client.HTTPConnection("127.0.0.1", 8480, timeout=ASK_S)
+    try:
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        return answer.status, answer.read()
+    finally:
+        connection.close()
+
+
+def asked(path):
+    status, body = get(path)
+    if status != 200:
+        raise RuntimeError(f"{path}: {status} {body[:200].decode(errors='replace')}")
+    return json.loads(body)
+
+
+def command(node, *arguments, within=ASK_S):
+    line = [HERODOTUS, "--data", str(WORK / f"m{node}"), "--json", *arguments]
+    return subprocess.run(line, capture_output=True, timeout=within, check=False, stdin=subprocess.DEVNULL)
+
+
+def is_up(node):
+    """Whether a node has its archive open. Where none has, a command would open it itself, and hand nothing on."""
+    with socket.socket(socket.AF_UNIX) as door:
+        try:
+            door.connect(str(WORK / f"m{node}" / "node.sock"))
+        except OSError:
+            return False
+    return True
+
+
+def until(what, within, look):
+    """Looks until there is nothing wrong. Exits with what is wrong if that lasts too long."""
+    began, why = time.monotonic(), "nothing was asked"
+    while time.monotonic() - began < within:
+        try:
+            why = look()
+        except (RuntimeError, OSError, http.client.HTTPException, ValueError, subprocess.TimeoutExpired) as error:
+            why = f"{type(error).__name__}: {error}"
+        if why is None:
+            return time.monotonic() - began
+        time.sleep(0.5)
+    print(f"      {why}", flush=True)
+    sys.exit(1)
+
+
+def lies_on(what, within, copies, objects, nodes):
+    def wrong(node):
+        health = asked("/api/v1/ring/health")
+        levels = {level["copies"]: level["objects"] for level in health["objects"]}
+        is_whole = levels == {copies: objects} and health["machines_silent"] == 0 and health["machines_asked"] == len(nodes)
+        return None if is_whole else f"{node}: objects by copies {levels}, {health['machines_silent']} of {health['machines_asked']} silent"
+
+    took = until(what, within, lambda: next(filter(None, on_every(nodes, wrong).values()), None))
+    print(f"ok  {what}: {objects} objects on {copies} machines each, as all {len(nodes)} say, after {took:.1f} s", flush=True)
+
+
+def truth_of(names):
+    return [row for name in names for row in json.loads((WORK / "collection" / f"{name}.json").read_text())]
+
+
+def look_at(row):
+    """right, wrong, or why there is nothing."""
+    try:
+        status, body = get(f"/warc/{row['stamp']}/{row['url']}")
+    except (OSError, http.client.HTTPException):
+        return "nobody there", b""
+    if status != 200:
+        return {404: "not found", 503: "try again", 302: "another moment"}.get(status, f"status {status}"), body
+    _, _, block = body.partition(b"\r\n\r\n")
+    return ("right" if hashlib.sha256(block[: row["bytes"]]).hexdigest() == row["sha256"] else "wrong"), body
+
+
+def reads(what, within, nodes, names):
+    truth = truth_of(names)
+
+    def read_all(node):
+        began, left = time.monotonic(), list(truth)
+        random.Random(node).shuffle(left)
+        while left:
+            again = []
+            for row in left:
+                told, body = look_at(row)
+                if told == "wrong" or told != "right" and time.monotonic() - began > within:
+                    return f"{node}: {row['url']} of {row['stamp']} is {told}: {body[:300].decode(errors='replace')}"
+                if told != "right":
+                    again.append(row)
+            left = again
+            if left:
+                time.sleep(0.5)
+        return None
+
+    began = time.monotonic()
+    for why in filter(None, on_every(nodes, read_all).values()):
+        print(f"      {why}", flush=True)
+        sys.exit(1)
+    size = sum(row["bytes"] for row in truth)
+    print(f"ok  {what}: {len(truth)} captures byte for byte from each of {len(nodes)}, {len(nodes) * size / 1e6:.0f} MB in {time.monotonic() - began:.1f} s", flush=True)
+
+
+def disks(what, within, copies, objects, nodes):
+    def wrong():
+        machines = collections.Counter()
+        for node in nodes:
+            listed = command(node, "list", "--all")
+            if listed.returncode != 0:
+                return f"{node}: list: {listed.stderr.decode(errors='replace')[-300:]}"
+            # Whether a machine has the body from another capture is its own affair.
+            machines.update(line.removesuffix(b" same as another") for line in listed.stdout.splitlines())
+        spread = collections.Counter(machines.values())
+        if spread != {copies: objects}:
+            return f"captures by the number of disks they lie on: {dict(spread)}, not {objects} on {copies}"
+        for node in nodes:
+            verified = command(node, "verify", within=within)
+            if verified.returncode != 0:
+                return f"{node}: verify: {(verified.stdout + verified.stderr).decode(errors='replace')[-300:]}"
+        return None
+
+    took = until(what, within, wrong)
+    print(f"ok  {what}: {objects} captures on {copies} disks each by listing them, every disk read through without damage, after {took:.1f} s", flush=True)
+
+
+def distrusted(what, within, liar, nodes):
+    machine = on_every([liar], lambda _: asked("/api/v1/ring")["machine"])[liar]
+
+    def failed(_):
+        told = {m["machine"]: m.get("audit") for m in asked("/api/v1/ring/health")["machines"]}
+        return bool(told.get(machine)) and not told[machine]["is_passed"]
+
+    def wrong():
+        return None if any(on_every([n for n in nodes if n != liar], failed).values()) else "nobody has found it out"
+
+    print(f"ok  {what}: found out by audit after {until(what, within, wrong):.1f} s", flush=True)
+
+
+class Visitors:
+    """Those who bring collections in and read while things break. What an import said was done is acknowledged, and nothing else is."""
+
+    def __init__(self, seconds, seed, count, nodes):
+        self.nodes, self.random = nodes, random.Random(seed)
+        self.waiting = collections.deque(f"later-{n}" for n in range(1, count + 1))
+        self.pause = seconds / count
+        self.acknowledged = ["first"]
+        self.refused, self.seconds = 0, []
+        self.told = collections.Counter()
+        self.wrong = []
+        self.done = threading.Event()
+
+    def bring(self):
+        while self.waiting:
+            is_calm = (WORK / "calm").exists()
+            name, node = self.waiting.popleft(), self.random.choice([n for n in self.nodes if is_up(n)] or self.nodes)
+            began = time.monotonic()
+            try:
+                done = command(node, "import", str(WORK / "collection" / f"{name}.warc"), within=IMPORT_S)
+                is_in, why = done.returncode == 0 and b'"handed on"' in done.stdout, done.stderr.decode(errors="replace")
+            except subprocess.TimeoutExpired:
+                is_in, why = False, "no answer"
+            took = time.monotonic() - began
+            with open(WORK / "imports", "a") as log:
+                log.write(f"{time.strftime('%H:%M:%S')} {name} through {node} {'acknowledged' if is_in else 'NOT'} {took:.1f} s {why.strip()[-200:]}\n")
+            if is_in:
+                self.acknowledged.append(name)
+                self.seconds.append(took)
+            else:
+                self.refused += 1
+                self.waiting.append(name)
+            if not is_calm:
+                time.sleep(max(0, self.pause - took))
+        self.done.set()
+
+    def read(self, node):
+        chance, known, truth = random.Random(node), 0, []
+        while not (self.done.is_set() and (WORK / "calm").exists()):
+            names = list(self.acknowledged)
+            truth += truth_of(names[known:])
+            known = len(names)
+            row = chance.choice(truth)
+            told, body = look_at(row)
+            self.told[told] += 1
+            if told not in ("right", "nobody there"):
+                with open(WORK / "unread", "a") as log:
+                    log.write(f"{time.strftime('%H:%M:%S')} {node} {told} {row['stamp']} {row['url']} {body[:200]!r}\n")
+            if told == "wrong":
+                self.wrong.append(f"{node}: {row['url']} of {row['stamp']}: {body[:300]!r}")
+            time.sleep(0.05 if told == "right" else 0.3)
+
+    def run(self):
+        bringer = threading.Thread(target=self.bring, daemon=True)
+        bringer.start()
+        on_every(self.nodes, self.read)
+        bringer.join()
+        for why in self.wrong[:5]:
+            print(f"      {why}", flush=True)
+        told = ", ".join(f"{count} {what}" for what, count in self.told.most_common())
+        took = sorted(self.seconds)
+        imports = f"{len(took)} imports acknowledged (median {took[len(took) // 2]:.1f} s, longest {took[-1]:.1f}), {self.refused} tries were not"
+        print(f"{'FAIL' if self.wrong else 'ok'}  meanwhile {imports}; reads: {told}", flush=True)
+        return 1 if self.wrong else 0
+
+
+def main():
+    verb, *rest = sys.argv[1:]
+    match verb:
+        case "lies_on" | "disks":
+            what, within, copies, objects, *nodes = rest
+            {"lies_on": lies_on, "disks": disks}[verb](what, float(within), int(copies), int(objects), list(map(int, nodes)))
+        case "reads":
+            cut = rest.index("--")
+            reads(rest[0], float(rest[1]), list(map(int, rest[2:cut])), rest[cut + 1 :])
+        case "distrusted":
+            distrusted(rest[0], float(rest[1]), int(rest[2]), list(map(int, rest[3:])))
+        case "visit":
+            sys.exit(Visitors(float(rest[0]), int(rest[1]), int(rest[2]), list(map(int, rest[3:]))).run())
+
+
+main()

@@ -1,0 +1,194 @@
+//! One crawl by many machines: everything is archived once, changes are found, and a machine that dies is followed by another.
+
+use crate::machines::{Cluster, WAIT_MAX};
+use herodotus_testweb::{Config, Server, Web};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+fn web(hosts: u32, pages: u32) -> Server {
+    let config = Config { hosts, pages_per_host: pages, late_percent: 0, mortal_percent: 0, ..Config::default() };
+    let server = Server::start(Web::new(config)).unwrap();
+    server.record(true);
+    server
+}
+
+fn ring(count: usize, server: &Server) -> Cluster {
+    ring_with(count, server, &[])
+}
+
+fn ring_with(count: usize, server: &Server, more: &[&str]) -> Cluster {
+    let dial = format!("*={}", server.addr());
+    let arguments = ["--copies-pace", "0.01", "--allow-private", "127.0.0.0/8", "--connect-to", &dial];
+    let arguments = [&arguments[..], more].concat();
+    let cluster = Cluster::of(count, &["--name", "test", "--neighbours", "6", "--copies", "3"], &arguments);
+    cluster.settle("joined");
+    cluster
+}
+
+/// Everything that a crawl of a web should find in a round: what is allowed, and linked to by something that is.
+fn truth(server: &Server, round: u32) -> BTreeSet<String> {
+    let web = server.web();
+    let mut waiting: Vec<String> = web.hosts().map(|host| format!("http://{host}/")).collect();
+    let mut found = BTreeSet::new();
+    while let Some(url) = waiting.pop() {
+        let (host, path) = parts_of(&url);
+        let is_there = path != "/robots.txt" && web.allowed(&path) && web.response(&host, &path, round).is_some();
+        if is_there && found.insert(url) {
+            waiting.extend(web.links(&host, &path, round));
+            waiting.push(format!("http://{host}/sitemap.xml"));
+        }
+    }
+    found
+}
+
+/// How often each URL was asked for, robots.txt aside.
+fn asked(server: &Server) -> BTreeMap<String, u32> {
+    let mut asked = BTreeMap::new();
+    for request in server.log().into_iter().filter(|request| request.path != "/robots.txt") {
+        *asked.entry(format!("http://{}{}", request.host, request.path)).or_default() += 1;
+    }
+    asked
+}
+
+/// Nothing was forgotten, and hardly anything asked for twice: only what changed hands at that moment.
+fn everything_was_asked_for(server: &Server, when: &str) {
+    let (asked, expected) = (asked(server), truth(server, 0));
+    let missing: Vec<_> = expected.iter().filter(|url| !asked.contains_key(*url)).collect();
+    assert!(missing.is_empty(), "{when}: {} of {} missing: {missing:?}", missing.len(), expected.len());
+    let twice: Vec<_> = asked.iter().filter(|(_, times)| **times > 1).collect();
+    println!("{when}: {} asked for, of them again: {twice:?}", asked.len());
+    assert!(twice.len() * 50 <= asked.len(), "{when}: {} of {} twice: {twice:?}", twice.len(), asked.len());
+}
+
+impl Cluster {
+    /// Begins a crawl on a machine and waits until it is over.
+    fn crawl(&self, at: usize, name: &str, seed: &str) -> Value {
+        let base = ["--json", "crawl", "--together", "--scope", "any", "--delay", "0", "--concurrency", "4"];
+        let done = self.command(at, &[&base[..], &["--name", name, seed]].concat());
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        let said = String::from_utf8_lossy(&done.stdout).into_owned();
+        serde_json::from_str(said.lines().last().unwrap()).unwrap()
+    }
+
+    fn waits_for_crawl(&self, at: usize, name: &str, what: &str) -> Value {
+        let began = Instant::now();
+        let mut last = String::new();
+        while began.elapsed() < WAIT_MAX {
+            let shown = self.command(at, &["--json", "ring", "crawls"]);
+            last = String::from_utf8_lossy(&shown.stdout).into_owned();
+            let all = last.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+            if let Some(crawl) = all.into_iter().find(|c| c["name"] == name && c["state"] == "complete") {
+                println!("{what}: complete after {:.1} s", began.elapsed().as_secs_f64());
+                return crawl;
+            }
+            std::thread::sleep(Duration::from_millis(200));
+        }
+        panic!("{what}: the crawl did not end: {last}");
+    }
+}
+
+#[test]
+fn five_machines_crawl_a_web_together_and_fetch_every_page_once() {
+    let server = web(12, 12);
+    let cluster = ring(5, &server);
+    let first = format!("http://{}/", server.web().hosts().next().unwrap());
+    let seeds: Vec<String> = server.web().hosts().map(|host| format!("http://{host}/")).collect();
+    let summary = cluster.crawl(2, "all", &first);
+    println!("{summary}");
+    assert_eq!(summary["state"], "complete");
+    let asked = asked(&server);
+    let expected = truth(&server, 0);
+    let missing: Vec<_> = expected.iter().filter(|url| !asked.contains_key(*url)).collect();
+    assert!(missing.is_empty(), "{} of {} missing: {missing:?}", missing.len(), expected.len());
+    let twice: Vec<_> = asked.iter().filter(|(_, times)| **times > 1).collect();
+    assert!(twice.len() * 200 <= asked.len(), "fetched twice: {twice:?}");
+    assert_eq!(summary["fetched"].as_u64(), Some(asked.len() as u64));
+    // Every machine shows every page.
+    for machine in cluster.living() {
+        for seed in &seeds {
+            let listed = machine.get(&format!("/api/v1/versions?url={seed}"));
+            assert!(listed.is_ok(), "machine {}: {seed}: {listed:?}", machine.number);
+        }
+    }
+    // The next time only what has changed is new.
+    server.set_round(1);
+    server.record(true);
+    cluster.waits_for_crawl(4, "all", "the other machine knows");
+    let summary = cluster.crawl(4, "all", &first);
+    let changed = truth(&server, 1).iter().filter(|url| has_changed(&server, url)).count() as u64;
+    println!("{changed} changed: {summary}");
+    assert_eq!((summary["state"].as_str(), summary["changed"].as_u64()), (Some("complete"), Some(changed)));
+}
+
+fn parts_of(url: &str) -> (String, String) {
+    let rest = url.strip_prefix("http://").unwrap();
+    let (host, path) = rest.split_once('/').unwrap();
+    (host.to_owned(), format!("/{path}"))
+}
+
+fn has_changed(server: &Server, url: &str) -> bool {
+    let (host, path) = parts_of(url);
+    server.web().changed(&host, &path, 0, 1)
+}
+
+#[test]
+fn a_crawl_goes_on_when_the_machine_it_was_begun_on_dies() {
+    let server = web(16, 20);
+    let mut cluster = ring(6, &server);
+    let seeds: Vec<String> = server.web().hosts().map(|host| format!("http://{host}/")).collect();
+    let mut arguments = vec!["--name", "dying", "--no-wait", "--delay", "20"];
+    arguments.extend(seeds.iter().map(String::as_str));
+    let base = ["crawl", "--together", "--scope", "any"];
+    let begun = cluster.command(3, &[&base[..], &arguments].concat());
+    assert!(begun.status.success(), "{}", String::from_utf8_lossy(&begun.stderr));
+    // In the middle of it.
+    let began = Instant::now();
+    while server.requests() < 100 {
+        assert!(began.elapsed() < WAIT_MAX, "only {} requests", server.requests());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    cluster.kill(3);
+    println!("killed after {} requests", server.requests());
+    cluster.waits_for_crawl(0, "dying", "one killed");
+    everything_was_asked_for(&server, "one killed");
+}
+
+#[test]
+fn a_host_that_lies_on_several_machines_is_asked_by_one_at_a_time() {
+    let server = web(1, 40);
+    let cluster = ring_with(5, &server, &["--split-at", "8"]);
+    let host = server.web().hosts().next().unwrap();
+    let begin = |delay: &str, name: &str| {
+        let seed = format!("http://{host}/");
+        let begun = cluster.command(
+            1,
+            &["crawl", "--together", "--no-wait", "--scope", "any", "--delay", delay, "--name", name, &seed],
+        );
+        assert!(begun.status.success(), "{}", String::from_utf8_lossy(&begun.stderr));
+        cluster.waits_for_crawl(1, name, name)
+    };
+    begin("0", "first");
+    everything_was_asked_for(&server, "while it is split");
+    // The host is split by then, and everything of it is known.
+    let began = Instant::now();
+    let is_split = || {
+        let splits =
+            |machine: &crate::machines::Machine| machine.get("/api/v1/ring/health").ok()?["hosts_split"].as_u64();
+        cluster.living().any(|machine| splits(machine) > Some(0))
+    };
+    while !is_split() {
+        assert!(began.elapsed() < WAIT_MAX, "the host was not split");
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    server.record(true);
+    let summary = begin("60", "first");
+    everything_was_asked_for(&server, "in the next round");
+    let mut times: Vec<Instant> = server.log().into_iter().map(|request| request.at).collect();
+    times.sort_unstable();
+    let gaps: Vec<u128> = times.windows(2).map(|pair| (pair[1] - pair[0]).as_millis()).collect();
+    let span = times.last().unwrap().duration_since(times[0]).as_millis();
+    println!("{} requests in {span} ms, least gap {:?}: {summary}", times.len(), gaps.iter().min());
+    // A machine may be late with its turn, but there are no more turns than the delay allows.
+    assert!(times.len() > 30 && (times.len() as u128 - 1) * 60 <= span + 60, "{gaps:?}");
+}

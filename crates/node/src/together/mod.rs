@@ -1,0 +1,246 @@
+//! The ring crawls together: every machine makes the part of each crawl that is placed with it (decision 0014).
+//!
+//! An [`Order`] is what a crawl is. It is a replicated record, and is told from machine to machine ([`gossip`]) until all know it. Each runs its part
+//! ([`part`]) over a frontier of its own; links that lead elsewhere go by the [`courier`]; what is known of a URL is a replicated record, so that
+//! the next machine can go on. Whoever owns the order's place counts everybody's parts and says when it is over ([`watch`], [`count`]).
+//!
+//! Nothing here is the only one of its kind: an order is taken from any machine, and whoever dies is followed by the next on the circle.
+
+mod count;
+mod courier;
+mod desk;
+mod gossip;
+mod order;
+mod pages;
+mod part;
+mod turns;
+mod watch;
+mod wire;
+
+pub use order::{Order, State, Totals};
+pub use pages::RingCrawls;
+pub use watch::{CrawlStatus, MachineStatus};
+pub(crate) use wire::CRAWLS;
+
+use crate::copies::{Copies, CopiesError, Ground};
+use crate::crawl;
+use bytes::Bytes;
+use courier::Courier;
+use herodotus_ledger::CrawlId;
+use herodotus_net::Address;
+use herodotus_ring::Contact;
+use herodotus_store::Store;
+use part::Part;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::sync::{Notify, watch as tokio_watch};
+use wire::{Ask, CRAWLS_MAX, Reply};
+
+/// A machine answers within this, or is silent.
+const CALL_WAIT: Duration = Duration::from_secs(10);
+
+#[derive(Debug, thiserror::Error)]
+pub enum TogetherError {
+    #[error(transparent)]
+    Copies(#[from] CopiesError),
+    #[error(transparent)]
+    Crawl(#[from] crawl::Error),
+    #[error(transparent)]
+    Call(#[from] herodotus_net::CallError),
+    #[error(transparent)]
+    Ledger(#[from] herodotus_ledger::Error),
+    #[error("{0}")]
+    Odd(&'static str),
+    /// What a person asked for makes no sense; the text says what to do.
+    #[error("{0}")]
+    Asked(String),
+}
+
+pub type Result<T> = std::result::Result<T, TogetherError>;
+
+/// The crawls of a ring, as one machine takes part in them. Clones are the same.
+#[derive(Clone, Debug)]
+pub struct Together {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    copies: Copies,
+    store: Store,
+    dir: PathBuf,
+    /// What this machine adds to every crawl: networks it may ask, where hosts are dialled.
+    base: crawl::Definition,
+    orders: Mutex<BTreeMap<CrawlId, Order>>,
+    parts: Mutex<BTreeMap<CrawlId, Part>>,
+    /// What was ours when the parts last took over all that is known of it.
+    adopted: Mutex<Ground>,
+    courier: Courier,
+    turns: turns::Turns,
+    start: Instant,
+    /// An order is new here, or our part of the circle has changed.
+    wake: Notify,
+    statuses: tokio_watch::Sender<BTreeMap<CrawlId, CrawlStatus>>,
+    runtime: tokio::runtime::Handle,
+}
+
+impl Together {
+    /// Begins to take part. Must be called within the runtime that runs the crawls.
+    pub fn start(copies: Copies, store: Store, base: crawl::Definition) -> Result<Self> {
+        let dir = crate::ring::ring_dir(copies.ring().data()).join("crawls");
+        let courier = Courier::open(&dir.join("outbox"), &copies)?;
+        let mut orders = BTreeMap::new();
+        for record in copies.ledger().crawls() {
+            orders.extend(Order::of_record(&record?).map(|order| (order.id(), order)));
+        }
+        let inner = Arc::new(Inner {
+            copies,
+            store,
+            dir,
+            base,
+            orders: Mutex::new(orders),
+            parts: Mutex::default(),
+            adopted: Mutex::default(),
+            courier,
+            turns: turns::Turns::default(),
+            start: Instant::now(),
+            wake: Notify::new(),
+            statuses: tokio_watch::Sender::default(),
+            runtime: tokio::runtime::Handle::current(),
+        });
+        inner.copies.ring().set_crawler(Arc::new(desk::Desk::new(&inner)));
+        tokio::spawn(part::supervise(inner.clone()));
+        tokio::spawn(gossip::run(inner.clone()));
+        tokio::spawn(courier::run(inner.clone()));
+        tokio::spawn(watch::run(inner.clone()));
+        Ok(Self { inner })
+    }
+
+    /// Begins a crawl, or begins one again that is over. Any machine will do.
+    pub async fn begin(&self, name: &str, definition: crawl::Definition) -> Result<Order> {
+        if definition.seed_urls()?.is_empty() {
+            return Err(TogetherError::Asked("there is nothing to crawl: name at least one seed".to_owned()));
+        }
+        definition.crawl.check().map_err(crawl::Error::from)?;
+        let known = self.order(name);
+        let order = match known {
+            Some(known) if known.state == State::Running => {
+                let text = format!("the crawl {name} is running already: `herodotus ring crawls` shows how it stands");
+                return Err(TogetherError::Asked(text));
+            }
+            Some(known) if known.state == State::Paused => Order { state: State::Running, definition, ..known },
+            Some(known) => Order {
+                state: State::Running,
+                run: known.run + 1,
+                began_ms: herodotus_base::Timestamp::now().millis(),
+                definition,
+                reason: String::new(),
+                ..known
+            },
+            None => Order { version: 0, ..Order::new(name.to_owned(), definition) },
+        };
+        self.inner.change(order).await
+    }
+
+    /// Changes what is to become of a crawl.
+    pub async fn set_state(&self, name: &str, state: State) -> Result<Order> {
+        let known = self.order(name).ok_or_else(|| missing(name))?;
+        let is_over = matches!(known.state, State::Stopped | State::Complete);
+        if is_over {
+            let text = format!("the crawl {name} is over ({}): begin it again to go on", known.state.word());
+            return Err(TogetherError::Asked(text));
+        }
+        self.inner.change(Order { state, reason: "somebody asked for it".to_owned(), ..known }).await
+    }
+
+    /// Changes scope, rank, limits and the like of a crawl, running or not.
+    pub async fn redefine(&self, name: &str, change: impl FnOnce(&mut crawl::Definition)) -> Result<Order> {
+        let mut known = self.order(name).ok_or_else(|| missing(name))?;
+        change(&mut known.definition);
+        known.definition.crawl.check().map_err(crawl::Error::from)?;
+        self.inner.change(known).await
+    }
+
+    pub fn order(&self, name: &str) -> Option<Order> {
+        self.inner.orders().get(&Order::id_of(name)).cloned()
+    }
+
+    pub fn orders(&self) -> Vec<Order> {
+        self.inner.orders().values().cloned().collect()
+    }
+
+    /// How a crawl stands in the whole ring, asked for now.
+    pub async fn status(&self, name: &str) -> Result<CrawlStatus> {
+        let order = self.order(name).ok_or_else(|| missing(name))?;
+        Ok(watch::look(&self.inner, &order).await)
+    }
+
+    /// How the running ones stood when they were looked at last; changes tell.
+    pub fn statuses(&self) -> tokio_watch::Receiver<BTreeMap<CrawlId, CrawlStatus>> {
+        self.inner.statuses.subscribe()
+    }
+
+    /// Lets every part come to a stop where it is. It goes on when the node is started again.
+    pub async fn stop(&self, patience: Duration) {
+        part::stop_all(&self.inner, patience).await;
+    }
+}
+
+fn missing(name: &str) -> TogetherError {
+    TogetherError::Asked(format!("the ring knows no crawl named {name}: `herodotus ring crawls` lists them"))
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Inner {
+    fn orders(&self) -> MutexGuard<'_, BTreeMap<CrawlId, Order>> {
+        lock(&self.orders)
+    }
+
+    fn parts(&self) -> MutexGuard<'_, BTreeMap<CrawlId, Part>> {
+        lock(&self.parts)
+    }
+
+    fn now(&self) -> Duration {
+        self.start.elapsed()
+    }
+
+    /// Makes a new version of an order, keeps it as a record, and tells others.
+    async fn change(self: &Arc<Self>, order: Order) -> Result<Order> {
+        // Two who change it at once without knowing of each other: whoever did so later is right, as far as clocks agree.
+        let now = u64::try_from(herodotus_base::Timestamp::now().millis()).unwrap_or(0);
+        let order = Order { version: now.max(order.version + 1), ..order };
+        self.copies.write_records(vec![order.record()?]).await?;
+        self.learn(order.clone());
+        Ok(order)
+    }
+
+    /// Takes an order over if it is later than what is known. Whether it was.
+    fn learn(&self, order: Order) -> bool {
+        let mut orders = self.orders();
+        let is_later = match orders.get(&order.id()) {
+            Some(known) => {
+                let later = (order.record().ok(), known.record().ok());
+                matches!(later, (Some(new), Some(old)) if new.is_later_than(&old))
+            }
+            None => orders.len() < CRAWLS_MAX,
+        };
+        if is_later {
+            orders.insert(order.id(), order);
+            drop(orders);
+            self.wake.notify_waiters();
+        }
+        is_later
+    }
+
+    async fn ask(&self, to: &Contact, ask: &Ask) -> Result<Reply> {
+        let payload = postcard::to_stdvec(ask).map_err(|_| TogetherError::Odd("a question too odd to write"))?;
+        let address = Address::new(to.key, to.addresses.clone());
+        let answer = self.copies.ring().endpoint().call(&address, CRAWLS, Bytes::from(payload), CALL_WAIT).await?;
+        postcard::from_bytes(&answer).map_err(|_| TogetherError::Odd("an answer that cannot be read"))
+    }
+}

@@ -1,0 +1,140 @@
+//! What a crawl of the ring is, as every machine knows it: a record that is kept like any other, and told from machine to machine.
+
+use super::TogetherError;
+use crate::crawl::Definition;
+use herodotus_base::Timestamp;
+use herodotus_ledger::{CrawlId, Name, Record};
+use serde::{Deserialize, Serialize};
+
+const FORM: u8 = 1;
+
+/// What is to become of a crawl.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    Running,
+    /// Nothing new is begun; what is known stays.
+    Paused,
+    /// Ended by a person, or by a limit.
+    Stopped,
+    /// Everything known was visited.
+    Complete,
+}
+
+impl State {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Paused => "paused",
+            Self::Stopped => "stopped",
+            Self::Complete => "complete",
+        }
+    }
+}
+
+/// A crawl of the ring.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Order {
+    pub(super) form: u8,
+    pub name: String,
+    pub definition: Definition,
+    pub state: State,
+    /// When everybody began, and for the how manieth time.
+    pub began_ms: i64,
+    pub run: u32,
+    /// Why it is in this state, for people.
+    #[serde(default)]
+    pub reason: String,
+    /// What was done when it ended.
+    #[serde(default)]
+    pub totals: Totals,
+    #[serde(skip)]
+    pub version: u64,
+}
+
+/// What all machines did together, in one run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Totals {
+    pub urls: u64,
+    pub pages: u64,
+    pub fetched: u64,
+    pub new: u64,
+    pub changed: u64,
+    pub unchanged: u64,
+    pub archived: u64,
+    pub failed: u64,
+    pub bytes: u64,
+    pub round: u32,
+}
+
+impl Order {
+    pub fn new(name: String, definition: Definition) -> Self {
+        let began_ms = Timestamp::now().millis();
+        Self {
+            form: FORM,
+            name,
+            definition,
+            state: State::Running,
+            began_ms,
+            run: 1,
+            reason: String::new(),
+            totals: Totals::default(),
+            version: 1,
+        }
+    }
+
+    /// A crawl is its name: two machines that begin one of the same name at once make one crawl.
+    pub fn id_of(name: &str) -> CrawlId {
+        let digest = herodotus_base::Sha256::of(format!("herodotus crawl {name}").as_bytes()).0;
+        let mut id = [0; 16];
+        id.copy_from_slice(&digest[..16]);
+        CrawlId(id)
+    }
+
+    pub fn id(&self) -> CrawlId {
+        Self::id_of(&self.name)
+    }
+
+    /// Of what it is, whatever its version.
+    pub(super) fn digest(&self) -> u64 {
+        let value = serde_json::to_vec(self).unwrap_or_default();
+        let digest = herodotus_base::Sha256::of(&value).0;
+        digest.iter().take(8).fold(0, |sum, byte| sum << 8 | u64::from(*byte))
+    }
+
+    pub(super) fn record(&self) -> Result<Record, TogetherError> {
+        let value = serde_json::to_vec(self).map_err(|_| TogetherError::Odd("a crawl that cannot be written down"))?;
+        Ok(Record { name: Name::Crawl(self.id()), version: self.version, value })
+    }
+
+    /// Nothing for what a newer program wrote, or somebody who means no good.
+    pub(super) fn of_record(record: &Record) -> Option<Self> {
+        let order: Self = serde_json::from_slice(&record.value).ok()?;
+        let is_it = order.form == FORM && record.name == Name::Crawl(order.id());
+        is_it.then_some(Self { version: record.version, ..order })
+    }
+
+    /// What each machine does of it. Limits are the whole ring's, and are looked after where everything is counted.
+    pub(super) fn part(&self) -> Definition {
+        let mut definition = self.definition.clone();
+        (definition.crawl.limit, definition.crawl.limit_bytes, definition.crawl.limit_time) = (None, None, None);
+        definition
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_order_comes_back_from_its_record_and_from_no_other() {
+        let definition = Definition { seeds: vec!["example.org".into()], ..Definition::default() };
+        let order = Order { version: 7, ..Order::new("news".into(), definition) };
+        let record = order.record().unwrap();
+        assert_eq!(Order::of_record(&record), Some(order));
+        let other = Record { name: Name::Crawl(Order::id_of("other")), ..record.clone() };
+        assert_eq!(Order::of_record(&other), None);
+        assert_eq!(Order::of_record(&Record { value: b"{}".to_vec(), ..record }), None);
+    }
+}

@@ -1,0 +1,347 @@
+//! This machine's part of each crawl: begun when an order says so, fed with what others find and knew, stopped when it is over.
+
+use super::wire::PartStatus;
+use super::{Inner, Order, Result, State, lock, turns};
+use crate::copies::Copies;
+use crate::crawl::{Crawl, Error as CrawlError, PartView, Stop, Team, Ties, Told};
+use herodotus_base::{Sha256, Timestamp};
+use herodotus_frontier::{Prospect, Territory, UrlRecord};
+use herodotus_ledger::{CrawlId, Name, Record};
+use herodotus_page::WebUrl;
+use herodotus_store::key_of;
+use std::collections::BTreeMap;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::sync::{mpsc, oneshot, watch};
+
+/// What may wait for a part before others have to.
+const TOLD_MAX: usize = 64;
+/// Records that are adopted at once.
+const ADOPTED_AT_ONCE: usize = 1000;
+/// How often orders, and what is ours, are looked at even if nothing woke us.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+
+/// A part that runs here.
+#[derive(Debug)]
+pub(super) struct Part {
+    version: u64,
+    run: u32,
+    told: mpsc::Sender<Told>,
+    stop: watch::Sender<Stop>,
+    ended: watch::Receiver<bool>,
+}
+
+/// Which URLs are ours: those on our own arcs, as far as we know all that was known of them.
+#[derive(Debug)]
+struct Own(Copies);
+
+impl Territory for Own {
+    fn holds(&self, url: &WebUrl) -> bool {
+        self.0.is_ours_to_do(&key_of(url.as_str()))
+    }
+}
+
+/// What a part tells the others.
+#[derive(Debug)]
+struct Ring {
+    inner: std::sync::Weak<Inner>,
+    crawl: CrawlId,
+    /// Visited, but links found there are still on their way: told to others only when those have arrived, so that whoever takes
+    /// over from us reads the page again, from the archive, if they have not.
+    held: Mutex<Vec<(u64, Vec<Record>)>>,
+}
+
+impl Team for Ring {
+    fn share(&self, prospects: Vec<Prospect>, news: Vec<UrlRecord>) -> crate::crawl::Result<()> {
+        let Some(inner) = self.inner.upgrade() else { return Ok(()) };
+        let failed = |error: super::TogetherError| CrawlError::Asked(error.to_string());
+        let sent = inner.courier.send(self.crawl, prospects, inner.now()).map_err(failed)?;
+        let (seen, visited): (Vec<Record>, Vec<Record>) =
+            news.iter().map(|record| record_of(self.crawl, record)).partition(|record| record.version == 1);
+        let mut held = lock(&self.held);
+        held.push((sent, visited));
+        let arrived = inner.courier.arrived();
+        let mut ready = seen;
+        held.retain_mut(|(sent, records)| {
+            let is_ready = *sent <= arrived;
+            if is_ready {
+                ready.append(records);
+            }
+            !is_ready
+        });
+        drop(held);
+        inner.copies.note_records(&ready).map_err(|error| failed(error.into()))
+    }
+
+    fn turn(&self, url: &WebUrl, delay: Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        let (inner, key) = (self.inner.upgrade(), key_of(url.as_str()));
+        Box::pin(async move {
+            if let Some(inner) = inner {
+                turns::wait_for(&inner, &key, delay).await;
+            }
+        })
+    }
+}
+
+impl Ring {
+    /// What was held back and may be told now.
+    fn release(&self, inner: &Inner) {
+        let arrived = inner.courier.arrived();
+        let mut ready = Vec::new();
+        lock(&self.held).retain_mut(|(sent, records)| {
+            let is_ready = *sent <= arrived;
+            if is_ready {
+                ready.append(records);
+            }
+            !is_ready
+        });
+        // What cannot be written now is told again when its URL is visited again.
+        let _ = inner.copies.note_records(&ready);
+    }
+}
+
+/// What is known of a URL, as the ledger keeps it. The more often it was visited, the later.
+fn record_of(crawl: CrawlId, url: &UrlRecord) -> Record {
+    let text = url.url.as_str();
+    let digest = Sha256::of(text.as_bytes()).0;
+    let spelling = digest.iter().take(8).fold(0, |sum, byte| sum << 8 | u64::from(*byte));
+    let name = Name::Url { key: key_of(text), crawl, spelling };
+    Record { name, version: u64::from(url.visits) + 1, value: url.encode() }
+}
+
+/// The one task that begins and ends parts, and gives them what is theirs.
+pub(super) async fn supervise(inner: Arc<Inner>) {
+    if inner.copies.ring().joined().await.is_err() {
+        return;
+    }
+    let mut news = inner.copies.record_news();
+    let mut teams: BTreeMap<CrawlId, Arc<Ring>> = BTreeMap::new();
+    loop {
+        let begun = begin_and_end(&inner, &mut teams).await;
+        for (crawl, team) in &teams {
+            if inner.parts().contains_key(crawl) {
+                team.release(&inner);
+            }
+        }
+        let ours = inner.copies.ground();
+        if ours != *lock(&inner.adopted) {
+            tell_all(&inner, || Told::Territory).await;
+            adopt(&inner, None).await;
+            *lock(&inner.adopted) = ours;
+        } else {
+            for crawl in begun {
+                adopt(&inner, Some(crawl)).await;
+            }
+        }
+        tokio::select! {
+            () = tokio::time::sleep(LOOK_EVERY) => {}
+            () = inner.wake.notified() => {}
+            heard = news.recv() => match heard {
+                Ok(records) => hear(&inner, &records).await,
+                // More came than we could take: it is all in the ledger.
+                Err(tokio::sync::broadcast::error::RecvError::Lagged(_)) => adopt(&inner, None).await,
+                Err(tokio::sync::broadcast::error::RecvError::Closed) => return,
+            }
+        }
+    }
+}
+
+/// Begins what runs by its order and does not here, ends what is over. Which were begun.
+async fn begin_and_end(inner: &Arc<Inner>, teams: &mut BTreeMap<CrawlId, Arc<Ring>>) -> Vec<CrawlId> {
+    let orders: Vec<Order> = inner.orders().values().cloned().collect();
+    let mut begun = Vec::new();
+    for order in orders {
+        let id = order.id();
+        let part = inner.parts().get(&id).map(|part| (part.version, part.run, *part.ended.borrow()));
+        match (order.state, part) {
+            (State::Running, None) => {
+                let team = teams.entry(id).or_insert_with(|| {
+                    Arc::new(Ring { inner: Arc::downgrade(inner), crawl: id, held: Mutex::default() })
+                });
+                match begin(inner, &order, team.clone()).await {
+                    Ok(part) => {
+                        inner.parts().insert(id, part);
+                        begun.push(id);
+                    }
+                    Err(error) => eprintln!("our part of the crawl {} could not be begun: {error}", order.name),
+                }
+            }
+            // A part that broke off is begun again from where it was; one of an earlier run anew.
+            (State::Running, Some((_, run, ended))) if ended || run != order.run => end(inner, id, ended),
+            (State::Running, Some((version, ..))) if version != order.version => {
+                let told = Told::Change(Box::new(order.part().crawl));
+                let sender = inner.parts().get_mut(&id).map(|part| {
+                    part.version = order.version;
+                    part.told.clone()
+                });
+                if let Some(sender) = sender {
+                    let _ = sender.send(told).await;
+                }
+            }
+            (State::Running, Some(_)) | (_, None) => {}
+            (State::Complete, Some((.., false))) if has_work(inner, id).await => {
+                // It ended in another half of a ring that was split.
+                let again = Order { state: State::Running, reason: String::new(), ..order };
+                let _ = inner.change(again).await;
+            }
+            (_, Some((.., ended))) => end(inner, id, ended),
+        }
+    }
+    begun
+}
+
+/// Whether our part of a crawl has something left to do or to send.
+async fn has_work(inner: &Inner, crawl: CrawlId) -> bool {
+    status(inner, crawl).await.is_some_and(|part| !part.is_idle || part.unsent > 0)
+}
+
+/// Lets a part come to its end; it is forgotten when it has.
+fn end(inner: &Inner, id: CrawlId, ended: bool) {
+    let mut parts = inner.parts();
+    if ended {
+        parts.remove(&id);
+    } else if let Some(part) = parts.get(&id) {
+        let _ = part.stop.send(Stop::Gently);
+    }
+}
+
+async fn begin(inner: &Arc<Inner>, order: &Order, team: Arc<Ring>) -> Result<Part> {
+    let (told, receiver) = mpsc::channel(TOLD_MAX);
+    let ties = Ties { team, told: receiver };
+    let mut definition = order.part();
+    // Which networks may be asked, and where hosts are dialled, is this machine's own to say: an order comes from anybody in the ring.
+    definition.allow_private = inner.base.allow_private.clone();
+    definition.connect_to = inner.base.connect_to.clone();
+    definition.fetch.roots = inner.base.fetch.roots.clone();
+    let hex: String = order.id().0.iter().map(|byte| format!("{byte:02x}")).collect();
+    let dir = inner.dir.join(hex);
+    let (store, name) = (inner.store.clone(), order.name.clone());
+    let ground = Arc::new(Own(inner.copies.clone()));
+    let begun = (Timestamp::from_millis_clamped(order.began_ms), order.run);
+    let opened =
+        tokio::task::spawn_blocking(move || Crawl::open_part(&dir, &store, &name, &definition, ground, begun, ties));
+    let crawl = opened.await.map_err(|_| super::TogetherError::Odd("a task of ours broke"))??;
+    let stop = watch::Sender::new(Stop::No);
+    let (over, ended) = watch::channel(false);
+    let stopped = stop.subscribe();
+    let name = order.name.clone();
+    inner.runtime.spawn(async move {
+        if let Err(error) = crawl.run(stopped, Duration::from_secs(1), |_| {}).await {
+            eprintln!("our part of the crawl {name} broke off, and is begun again where it was: {error}");
+        }
+        let _ = over.send(true);
+    });
+    Ok(Part { version: order.version, run: order.run, told, stop, ended })
+}
+
+async fn tell_all(inner: &Inner, told: impl Fn() -> Told) {
+    let senders: Vec<_> = inner.parts().values().map(|part| part.told.clone()).collect();
+    for sender in senders {
+        let _ = sender.send(told()).await;
+    }
+}
+
+/// Gives the parts what the ledger knows of URLs that are ours.
+async fn adopt(inner: &Arc<Inner>, only: Option<CrawlId>) {
+    for (from, to) in inner.copies.ground().arcs {
+        let mut records = inner.copies.ledger().records_on(from, to);
+        loop {
+            let read = tokio::task::spawn_blocking(move || {
+                let some: Vec<Record> = records.by_ref().take(ADOPTED_AT_ONCE).flatten().map(|(_, r)| r).collect();
+                (records, some)
+            });
+            let Ok((rest, some)) = read.await else { return };
+            records = rest;
+            if some.is_empty() {
+                break;
+            }
+            give(inner, &some, only).await;
+        }
+    }
+}
+
+/// Records came in from other machines: some may be ours to go on with, some are orders.
+async fn hear(inner: &Arc<Inner>, records: &[Record]) {
+    for record in records.iter().filter(|record| matches!(record.name, Name::Crawl(_))) {
+        if let Some(order) = Order::of_record(record) {
+            inner.learn(order);
+        }
+    }
+    give(inner, records, None).await;
+}
+
+async fn give(inner: &Inner, records: &[Record], only: Option<CrawlId>) {
+    let mut by_crawl: BTreeMap<CrawlId, Vec<UrlRecord>> = BTreeMap::new();
+    for record in records {
+        let Name::Url { crawl, .. } = record.name else { continue };
+        if only.is_some_and(|only| only != crawl) {
+            continue;
+        }
+        // What cannot be read was written by a newer program: it will go on with it.
+        if let Ok(url) = UrlRecord::decode(&record.value) {
+            by_crawl.entry(crawl).or_default().push(url);
+        }
+    }
+    for (crawl, urls) in by_crawl {
+        let sender = inner.parts().get(&crawl).map(|part| part.told.clone());
+        if let Some(sender) = sender {
+            let _ = sender.send(Told::Adopt(urls)).await;
+        }
+    }
+}
+
+/// Gives a part links that others found. Those that are not ours come back. `None`: there is no such part here now.
+pub(super) async fn take_in(inner: &Inner, crawl: CrawlId, prospects: Vec<Prospect>) -> Option<Vec<Prospect>> {
+    let sender = inner.parts().get(&crawl).map(|part| part.told.clone())?;
+    let (reply, strays) = oneshot::channel();
+    sender.send(Told::Prospects(prospects, reply)).await.ok()?;
+    strays.await.ok()
+}
+
+/// How our part of a crawl stands.
+pub(super) async fn status(inner: &Inner, crawl: CrawlId) -> Option<PartStatus> {
+    let (sender, version) = inner.parts().get(&crawl).map(|part| (part.told.clone(), part.version))?;
+    let (reply, view) = oneshot::channel();
+    sender.send(Told::Look(reply)).await.ok()?;
+    let ground = inner.copies.ground();
+    // What has just become ours may not be in the frontier yet.
+    let is_adopted = ground == *lock(&inner.adopted);
+    let PartView { is_idle, activity, progress, tally, round } = view.await.ok()?;
+    Some(PartStatus {
+        version,
+        is_idle,
+        activity,
+        unsent: inner.courier.unsent(),
+        arcs: if is_adopted { ground.arcs } else { Vec::new() },
+        urls: progress.urls,
+        waiting: progress.waiting,
+        in_flight: progress.in_flight,
+        hosts: progress.hosts,
+        pages: tally.pages,
+        fetched: tally.fetched,
+        new: tally.new,
+        changed: tally.changed,
+        unchanged: tally.unchanged,
+        archived: tally.archived,
+        failed: tally.failed,
+        bytes: tally.bytes,
+        round,
+    })
+}
+
+pub(super) async fn stop_all(inner: &Inner, patience: Duration) {
+    let mut ended: Vec<watch::Receiver<bool>> = Vec::new();
+    for part in inner.parts().values() {
+        let _ = part.stop.send(Stop::Gently);
+        ended.push(part.ended.clone());
+    }
+    let all = async {
+        for part in &mut ended {
+            let _ = part.wait_for(|over| *over).await;
+        }
+    };
+    if tokio::time::timeout(patience, all).await.is_err() {
+        inner.parts().values().for_each(|part| _ = part.stop.send(Stop::Now));
+    }
+}

@@ -1,0 +1,180 @@
+//! How crawls stand in the whole ring, and when they are over: seen to by whoever owns the order's place.
+
+use super::count::Wave;
+use super::wire::{Ask, PartStatus, Reply};
+use super::{Inner, Order, State, Totals, part};
+use herodotus_base::{PeerKey, Timestamp};
+use herodotus_ledger::CrawlId;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::task::JoinSet;
+
+/// How often everybody is asked while a crawl runs.
+const EVERY: Duration = Duration::from_secs(1);
+/// A machine that does not answer by then is silent in this round.
+const WAIT: Duration = Duration::from_secs(5);
+
+/// How a crawl stands in the whole ring.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct CrawlStatus {
+    pub name: String,
+    pub state: &'static str,
+    pub reason: String,
+    pub run: u32,
+    pub began: String,
+    pub seeds: Vec<String>,
+    pub machines: Vec<MachineStatus>,
+    /// Machines that did not answer, or whose part has not begun.
+    pub silent: usize,
+    pub waiting: u64,
+    pub in_flight: u64,
+    pub unsent: u64,
+    #[serde(flatten)]
+    pub totals: Totals,
+}
+
+/// One machine's part of it.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct MachineStatus {
+    pub machine: String,
+    pub is_ours: bool,
+    pub is_idle: bool,
+    pub urls: u64,
+    pub waiting: u64,
+    pub in_flight: u64,
+    pub unsent: u64,
+    pub fetched: u64,
+    pub failed: u64,
+    pub bytes: u64,
+    pub hosts: u64,
+}
+
+/// Looks after the crawls whose orders lie with us.
+pub(super) async fn run(inner: Arc<Inner>) {
+    if inner.copies.ring().joined().await.is_err() {
+        return;
+    }
+    let mut earlier: BTreeMap<CrawlId, Wave> = BTreeMap::new();
+    loop {
+        let orders: Vec<Order> = inner.orders().values().cloned().collect();
+        for order in orders.into_iter().filter(|order| order.state == State::Running) {
+            let is_ours = inner.copies.owns_record(&herodotus_ledger::Name::Crawl(order.id()));
+            if !is_ours {
+                // Whoever has work left of a crawl that is called complete says so; nothing else is ours to say.
+                earlier.remove(&order.id());
+                continue;
+            }
+            let wave = ask_everybody(&inner, order.id()).await;
+            let last = earlier.insert(order.id(), wave.clone());
+            inner.statuses.send_modify(|all| _ = all.insert(order.id(), view(&inner, &order, &wave)));
+            if let Some((state, reason)) = verdict(&order, &wave, last.as_ref()) {
+                let ended = Order { state, reason, totals: totals(&wave), ..order.clone() };
+                if inner.change(ended).await.is_ok() {
+                    earlier.remove(&order.id());
+                }
+            }
+        }
+        inner.statuses.send_modify(|all| all.retain(|id, _| earlier.contains_key(id)));
+        tokio::time::sleep(EVERY).await;
+    }
+}
+
+/// Whether it is over, and why.
+fn verdict(order: &Order, wave: &Wave, last: Option<&Wave>) -> Option<(State, String)> {
+    let limits = &order.definition.crawl;
+    let is_past = |limit: Option<u64>, sum: u64| limit.is_some_and(|limit| sum >= limit);
+    if is_past(limits.limit, wave.sum(|part| part.pages)) {
+        return Some((State::Stopped, "its limit of pages is reached".to_owned()));
+    }
+    if is_past(limits.limit_bytes, wave.sum(|part| part.bytes)) {
+        return Some((State::Stopped, "its limit of bytes is reached".to_owned()));
+    }
+    let age_ms = Timestamp::now().millis() - order.began_ms;
+    if limits.limit_time.is_some_and(|limit| age_ms >= limit.ms()) {
+        return Some((State::Stopped, "its time is over".to_owned()));
+    }
+    let is_over = last.is_some_and(|last| wave.confirms(last, order.version));
+    is_over.then(|| (State::Complete, "everything was visited".to_owned()))
+}
+
+async fn ask_everybody(inner: &Arc<Inner>, crawl: CrawlId) -> Wave {
+    let mut wave = Wave::default();
+    match part::status(inner, crawl).await {
+        Some(status) => _ = wave.parts.insert(inner.copies.machine(), status),
+        None => wave.silent += 1,
+    }
+    let Ok(machines) = inner.copies.machines().await else {
+        wave.silent += 1;
+        return wave;
+    };
+    let mut under_way = JoinSet::new();
+    for contact in machines {
+        let inner = inner.clone();
+        under_way.spawn(async move {
+            let ask = Ask::Part { crawl: crawl.0 };
+            let reply = tokio::time::timeout(WAIT, inner.ask(&contact, &ask)).await;
+            (contact.key, reply.ok().and_then(Result::ok))
+        });
+    }
+    while let Some(done) = under_way.join_next().await {
+        match done {
+            Ok((machine, Some(Reply::Part(Some(status))))) => _ = wave.parts.insert(machine, status),
+            _ => wave.silent += 1,
+        }
+    }
+    wave
+}
+
+/// How it stands at this moment.
+pub(super) async fn look(inner: &Arc<Inner>, order: &Order) -> CrawlStatus {
+    let wave = if order.state == State::Running { ask_everybody(inner, order.id()).await } else { Wave::default() };
+    view(inner, order, &wave)
+}
+
+fn view(inner: &Inner, order: &Order, wave: &Wave) -> CrawlStatus {
+    let machine = |(key, part): (&PeerKey, &PartStatus)| MachineStatus {
+        machine: key.to_string(),
+        is_ours: *key == inner.copies.machine(),
+        is_idle: part.is_idle,
+        urls: part.urls,
+        waiting: part.waiting,
+        in_flight: part.in_flight,
+        unsent: part.unsent,
+        fetched: part.fetched,
+        failed: part.failed,
+        bytes: part.bytes,
+        hosts: part.hosts,
+    };
+    CrawlStatus {
+        name: order.name.clone(),
+        state: order.state.word(),
+        reason: order.reason.clone(),
+        run: order.run,
+        began: Timestamp::from_millis_clamped(order.began_ms).rfc3339(),
+        seeds: order.definition.seeds.clone(),
+        machines: wave.parts.iter().map(machine).collect(),
+        silent: wave.silent,
+        waiting: wave.sum(|part| part.waiting),
+        in_flight: wave.sum(|part| part.in_flight),
+        unsent: wave.sum(|part| part.unsent),
+        // When it is over nobody has a part any more.
+        totals: if order.state == State::Running { totals(wave) } else { order.totals },
+    }
+}
+
+fn totals(wave: &Wave) -> Totals {
+    Totals {
+        urls: wave.sum(|part| part.urls),
+        pages: wave.sum(|part| part.pages),
+        fetched: wave.sum(|part| part.fetched),
+        new: wave.sum(|part| part.new),
+        changed: wave.sum(|part| part.changed),
+        unchanged: wave.sum(|part| part.unchanged),
+        archived: wave.sum(|part| part.archived),
+        failed: wave.sum(|part| part.failed),
+        bytes: wave.sum(|part| part.bytes),
+        round: wave.parts.values().map(|part| part.round).max().unwrap_or(0),
+    }
+}

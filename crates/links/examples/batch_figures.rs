@@ -7,32 +7,13 @@
 #![allow(clippy::unwrap_used, reason = "an example that cannot read its files has nothing to say")]
 
 use herodotus_base::{Id, Sha256};
-use herodotus_links::{CrawlId, Prospect, batch};
+use herodotus_links::{CrawlId, Prospect, batch, on_the_wire};
 use herodotus_page::{Document, LinkKind, PageReader, WebUrl};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 const LINKS_PER_HOST_MAX: usize = 300;
 const FILE_BYTES_MAX: usize = 2 << 20;
-
-/// IPv4 and UDP; a short QUIC head with a connection id of 8 and a number of 2 bytes; its seal.
-const PACKET_BYTES: usize = 28 + 11 + 16;
-const STREAM_FRAME_BYTES: usize = 8;
-const ACK_FRAME_BYTES: usize = 6;
-/// What QUIC may put into a packet before it has tried larger ones (RFC 9000, 14.1), without IP and UDP.
-const DATAGRAM_BYTES: usize = 1_200;
-/// The head of a call and of its answer, and an answer's word.
-const CALL_HEAD_BYTES: usize = 8;
-const ANSWER_BYTES: usize = CALL_HEAD_BYTES + 1;
-
-/// Everything that goes over the wire for a batch, both ways: packets, one acknowledgement for two of them, the answer and its acknowledgement.
-fn on_the_wire(batch_bytes: usize) -> usize {
-    let room = DATAGRAM_BYTES - (PACKET_BYTES - 28) - STREAM_FRAME_BYTES;
-    let packets = (batch_bytes + CALL_HEAD_BYTES).div_ceil(room);
-    let there = batch_bytes + CALL_HEAD_BYTES + packets * (PACKET_BYTES + STREAM_FRAME_BYTES);
-    let acks = (packets.div_ceil(2) + 1) * (PACKET_BYTES + ACK_FRAME_BYTES);
-    there + acks + PACKET_BYTES + STREAM_FRAME_BYTES + ACK_FRAME_BYTES + ANSWER_BYTES
-}
 
 /// What this thread has used of a processor: a laden machine makes nothing longer but waiting.
 fn cpu_ns() -> u64 {
@@ -104,7 +85,7 @@ fn table(name: &str, links: &[(CrawlId, Prospect)]) {
         let open = cpu_ns() - start;
         let count = (batches.len() * size) as f64;
         let packed = closed.iter().map(Vec::len).sum::<usize>() as f64 / count;
-        let wire = closed.iter().map(|bytes| on_the_wire(bytes.len())).sum::<usize>() as f64 / count;
+        let wire = closed.iter().map(|bytes| on_the_wire(bytes.len(), 1)).sum::<usize>() as f64 / count;
         println!(
             "| {size} | {} | {packed:.1} | {wire:.1} | {:.2} | {:.2} |",
             batches.len(),

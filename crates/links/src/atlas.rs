@@ -97,8 +97,17 @@ impl Atlas {
 
     pub(crate) fn fail(&mut self, now: Duration, contact: &Contact, config: &Config) {
         self.owners.retain(|_, owner| owner.contact.key != contact.key);
+        self.rest(now, contact, config, config.backoff_max);
+    }
+
+    /// It is there, and cannot take links yet: it stays the owner of what it owns.
+    pub(crate) fn refuse(&mut self, now: Duration, contact: &Contact, config: &Config) {
+        self.rest(now, contact, config, config.refused_rest_max);
+    }
+
+    fn rest(&mut self, now: Duration, contact: &Contact, config: &Config, rest_max: Duration) {
         let fails = self.troubles.get(&contact.key).map_or(0, |trouble| trouble.fails);
-        let rest = config.backoff_first.saturating_mul(1 << fails.min(20)).min(config.backoff_max);
+        let rest = config.backoff_first.saturating_mul(1 << fails.min(20)).min(rest_max);
         self.troubles.insert(contact.key, Trouble { fails: fails.saturating_add(1), until: now + rest });
         if self.troubles.len() > crate::limits::TROUBLES_MAX {
             let least = self.troubles.iter().min_by_key(|(_, trouble)| trouble.until).map(|(key, _)| *key);

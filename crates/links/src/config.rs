@@ -21,6 +21,8 @@ pub struct Config {
     pub ack_wait: Duration,
     pub backoff_first: Duration,
     pub backoff_max: Duration,
+    /// Longest rest after one that was there and could not take links yet.
+    pub refused_rest_max: Duration,
     pub owners_max: usize,
     pub owner_lasts: Duration,
     pub near_max: usize,
@@ -48,6 +50,7 @@ impl Default for Config {
             ack_wait: limits::ACK_WAIT,
             backoff_first: limits::BACKOFF_FIRST,
             backoff_max: limits::BACKOFF_MAX,
+            refused_rest_max: limits::REFUSED_REST_MAX,
             owners_max: limits::OWNERS_MAX,
             owner_lasts: limits::OWNER_LASTS,
             near_max: limits::NEAR_MAX,

@@ -28,6 +28,10 @@ impl Lately {
         Self { slots: vec![Slot::default(); slots.max(WAYS).next_power_of_two()].into() }
     }
 
+    pub(crate) fn clear(&mut self) {
+        self.slots.fill(Slot::default());
+    }
+
     pub(crate) fn contains(&self, name: &[u8; NAME_BYTES]) -> bool {
         let (start, new) = self.find(name);
         self.slots[start..start + WAYS].iter().any(|slot| {

@@ -19,6 +19,7 @@ mod outbox;
 mod planted;
 mod prospect;
 mod rule;
+mod wire;
 
 pub use batch::Batch;
 pub use config::Config;
@@ -28,3 +29,4 @@ pub use outbox::{BatchId, Counts, Outbox, Send, Sizes};
 pub use planted::Planted;
 pub use prospect::{CrawlId, Prospect};
 pub use rule::Costs;
+pub use wire::on_the_wire;

@@ -40,6 +40,8 @@ pub const ACK_WAIT: Duration = Duration::from_secs(60);
 /// First rest after a failure, doubled each time, up to the longest.
 pub const BACKOFF_FIRST: Duration = Duration::from_secs(1);
 pub const BACKOFF_MAX: Duration = Duration::from_secs(60);
+/// The longest rest after one that is there and says: not yet. Orders are told to all within seconds, arcs are filled within a minute or so.
+pub const REFUSED_REST_MAX: Duration = Duration::from_secs(8);
 /// Machines whose failures are remembered. With more the one that rests least is forgotten, and is tried sooner.
 pub const TROUBLES_MAX: usize = 1_024;
 
@@ -61,6 +63,8 @@ pub const LOOKUP_REST: Duration = Duration::from_secs(5);
 pub const PENDING_MAX: u64 = 2_000_000;
 /// Links in memory that were not yet written.
 pub const BUFFER_LINKS_MAX: usize = 4_096;
+/// Sendings of which it is known apart whether all has arrived: a quarter of a megabyte. Those beyond share one.
+pub const MARKS_MAX: usize = 4_096;
 /// Crawls whose waiting links are counted apart. Beyond this their caller let strangers in.
 pub const PENDING_CRAWLS_MAX: usize = 4_096;
 /// Slots of the memory of links lately sent, sixteen bytes each: 4 MB, a quarter of a million links.

@@ -4,13 +4,17 @@
 //! |---|---|
 //! | `mf` | the form of the table |
 //! | `me` | how often the outbox was opened |
+//! | `mm` | how many links here are waited for: found here, not passed on |
 //! | `mc` crawl | how many of its links lie here |
 //! | `o` place name | a link that waits, in the order of places |
 //! | `w` place name | a link about whose owner the ring was in dispute: it rests |
 //!
+//! Whatever else an entry says, it begins with its crawl and its mark: which sending it belongs to (see [`marks`](super::marks)).
+//!
 //! A name is twelve bytes of SHA-256 over crawl, URL, kind and seed, then depth, hops and redirects: the same link by another way is another entry, and
 //! the same by the same way is one.
 
+use super::marks::UNMARKED;
 use crate::code::{push_number, take_array, take_byte, take_number};
 use crate::lately::NAME_BYTES;
 use crate::prospect::{CrawlId, Prospect};
@@ -19,6 +23,7 @@ use herodotus_base::{Id, Sha256};
 pub(super) const FORM: u8 = 1;
 pub(super) const FORM_KEY: &[u8] = b"mf";
 pub(super) const LIVES_KEY: &[u8] = b"me";
+pub(super) const MARKED_KEY: &[u8] = b"mm";
 pub(super) const COUNTS_PREFIX: &[u8] = b"mc";
 pub(super) const WAITING: u8 = b'o';
 pub(super) const PARKED: u8 = b'w';
@@ -30,6 +35,7 @@ pub(super) type Key = [u8; KEY_BYTES];
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
     pub(super) crawl: CrawlId,
+    pub(super) mark: u64,
     /// Nodes that have passed it on.
     pub(super) steps: u8,
     pub(super) prospect: Prospect,
@@ -80,6 +86,16 @@ pub(super) fn after(key: &Key) -> Vec<u8> {
     [&key[..], &[0]].concat()
 }
 
+/// Whose mark it is, if it is one of ours.
+pub(super) fn mark_of(bytes: &[u8]) -> u64 {
+    crawl_and_mark(bytes).map_or(UNMARKED, |(_, mark)| mark)
+}
+
+/// What every entry begins with, however the rest is spoilt.
+pub(super) fn crawl_and_mark(mut bytes: &[u8]) -> Option<(CrawlId, u64)> {
+    Some((take_array(&mut bytes)?, u64::from_be_bytes(take_array(&mut bytes)?)))
+}
+
 pub(super) fn count_key(crawl: &CrawlId) -> Vec<u8> {
     [COUNTS_PREFIX, crawl].concat()
 }
@@ -87,8 +103,9 @@ pub(super) fn count_key(crawl: &CrawlId) -> Vec<u8> {
 impl Entry {
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         let Prospect { url, kind, depth, hops, redirects, seed } = &self.prospect;
-        let mut out = Vec::with_capacity(url.len() + 26);
+        let mut out = Vec::with_capacity(url.len() + 34);
         out.extend_from_slice(&self.crawl);
+        out.extend_from_slice(&self.mark.to_be_bytes());
         out.extend_from_slice(&[self.steps, *kind]);
         push_number(&mut out, u64::from(*depth));
         out.extend_from_slice(&[*hops, *redirects, u8::from(*seed)]);
@@ -99,13 +116,13 @@ impl Entry {
     /// `None` if the disk gave what we did not write.
     pub(super) fn parse(mut bytes: &[u8]) -> Option<Self> {
         let rest = &mut bytes;
-        let crawl = take_array(rest)?;
+        let (crawl, mark) = (take_array(rest)?, u64::from_be_bytes(take_array(rest)?));
         let (steps, kind) = (take_byte(rest)?, take_byte(rest)?);
         let depth = u16::try_from(take_number(rest)?).ok()?;
         let (hops, redirects, seed) = (take_byte(rest)?, take_byte(rest)?, take_byte(rest)? != 0);
         let url = String::from_utf8(rest.to_vec()).ok()?;
         let prospect = Prospect { url, kind, depth, hops, redirects, seed };
         prospect.check().ok()?;
-        Some(Self { crawl, steps, prospect })
+        Some(Self { crawl, mark, steps, prospect })
     }
 }

@@ -20,6 +20,7 @@ pub(super) struct Flight {
 pub(super) struct Aboard {
     pub(super) key: Key,
     pub(super) crawl: CrawlId,
+    pub(super) mark: u64,
     /// It was given to us again after it had left: the acknowledgement does not end it.
     pub(super) has_returned: bool,
 }
@@ -47,6 +48,11 @@ impl Flights {
 
     pub(super) fn has(&self, key: &Key) -> bool {
         self.aboard.contains_key(key)
+    }
+
+    pub(super) fn mark_of(&self, key: &Key) -> Option<u64> {
+        let (id, at) = self.aboard.get(key)?;
+        self.flights.get(id)?.links.get(*at).map(|link| link.mark)
     }
 
     pub(super) fn to(&self, machine: PeerKey) -> usize {

@@ -11,6 +11,7 @@
 mod entry;
 mod flights;
 mod lookups;
+mod marks;
 mod round;
 
 use crate::atlas::Atlas;
@@ -27,6 +28,7 @@ use herodotus_base::Id;
 use herodotus_frontier::Table;
 use herodotus_ring::Contact;
 use lookups::Lookups;
+use marks::{Marks, Shift, UNMARKED};
 use round::Round;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -59,6 +61,8 @@ pub struct Counts {
     pub bytes_sent: u64,
     pub acknowledged: u64,
     pub failed: u64,
+    /// Batches that somebody could not take yet.
+    pub refused: u64,
     /// Links that rested because the ring was in dispute about them.
     pub parked: u64,
     pub lookups: u64,
@@ -76,6 +80,7 @@ pub struct Sizes {
     pub near: usize,
     pub troubles: usize,
     pub lookups: usize,
+    pub marks: usize,
 }
 
 #[derive(Debug)]
@@ -92,6 +97,9 @@ pub struct Outbox<T: Table> {
     /// Links in the table, waiting or resting.
     stored: BTreeMap<CrawlId, u64>,
     stored_sum: u64,
+    marks: Marks,
+    /// Links were written that a loss of power could take back.
+    is_unsynced: bool,
     /// When the next round begins.
     due: Option<Duration>,
     /// When what rests goes on.
@@ -143,6 +151,8 @@ impl<T: Table> Outbox<T> {
             buffer: BTreeMap::new(),
             stored: BTreeMap::new(),
             stored_sum: 0,
+            marks: Marks::new(first_id),
+            is_unsynced: false,
             due: None,
             unpark: None,
             fresh: 0,
@@ -154,6 +164,8 @@ impl<T: Table> Outbox<T> {
             config,
         };
         outbox.recount()?;
+        let marked = outbox.table.get(entry::MARKED_KEY).map_err(Error::table("read"))?.map_or(0, read);
+        outbox.marks.add(first_id, i64::try_from(marked).unwrap_or(i64::MAX));
         if outbox.config.planted.is(Planted::ForgetAtCrash) {
             outbox.forget_everything()?;
         }
@@ -194,11 +206,11 @@ impl<T: Table> Outbox<T> {
             return Ok(false);
         }
         self.counts.added += 1;
-        // Popular links are found again while they are under way: they lie in the table, and that will do.
-        if self.flights.has(&key) {
+        // Popular links are found again while they are under way: they lie in the table, and that will do, unless nobody waits for the one that does.
+        if self.flights.mark_of(&key).is_some_and(|mark| mark != UNMARKED) {
             return Ok(true);
         }
-        self.keep(now, key, Entry { crawl, steps: 0, prospect })?;
+        self.keep(now, key, Entry { crawl, mark: self.marks.now(), steps: 0, prospect })?;
         Ok(true)
     }
 
@@ -217,7 +229,8 @@ impl<T: Table> Outbox<T> {
             self.unpark = self.unpark.or(Some(now + self.config.parked_for));
         }
         // Not dropped if lately sent: whoever has it gives it back, and nobody else has it then.
-        self.keep(now, entry::key(table, place, &crawl, &prospect), Entry { crawl, steps, prospect })
+        let key = entry::key(table, place, &crawl, &prospect);
+        self.keep(now, key, Entry { crawl, mark: UNMARKED, steps, prospect })
     }
 
     fn check(&self, crawl: &CrawlId, prospect: &Prospect) -> Result<()> {
@@ -226,8 +239,9 @@ impl<T: Table> Outbox<T> {
         if self.is_full() || is_stranger { Err(Error::Full { pending: self.pending() }) } else { Ok(()) }
     }
 
-    fn keep(&mut self, now: Duration, key: Key, entry: Entry) -> Result<()> {
+    fn keep(&mut self, now: Duration, key: Key, mut entry: Entry) -> Result<()> {
         self.now = now;
+        entry.mark = entry.mark.max(self.buffer.get(&key).map_or(UNMARKED, |before| before.mark));
         // If it is under way it has come back: the acknowledgement will be for the one that went, not for this one.
         if !self.config.planted.is(Planted::AckTakesReturned) {
             self.flights.keep_after_ack(&key);
@@ -238,13 +252,28 @@ impl<T: Table> Outbox<T> {
         if self.buffer.len() >= limits::BUFFER_LINKS_MAX { self.write_buffer() } else { Ok(()) }
     }
 
-    /// Brings everything to the disk. When it returns, what was added before survives the loss of power.
-    pub fn flush(&mut self) -> Result<()> {
+    /// Brings everything to the disk. When it returns, what was added before survives the loss of power. The number is one that [`Outbox::arrived`] reaches
+    /// when all of that has arrived.
+    pub fn flush(&mut self) -> Result<u64> {
         if self.config.planted.is(Planted::AckBeforeDisk) {
-            return Ok(());
+            return Ok(self.marks.tell());
         }
         self.write_buffer()?;
-        self.table.sync().map_err(Error::table("synced"))
+        if self.is_unsynced {
+            self.table.sync().map_err(Error::table("synced"))?;
+            self.is_unsynced = false;
+        }
+        Ok(self.marks.tell())
+    }
+
+    /// Everything that was found here up to the flush of this number was acknowledged.
+    pub fn arrived(&self) -> u64 {
+        self.marks.gone()
+    }
+
+    /// Forgets what was lately sent: who did not want it then may want it now, or it is another who should have it.
+    pub fn forget_lately(&mut self) {
+        self.lately.clear();
     }
 
     fn write_buffer(&mut self) -> Result<()> {
@@ -252,35 +281,47 @@ impl<T: Table> Outbox<T> {
             return Ok(());
         }
         let mut changes = Vec::with_capacity(self.buffer.len() + 1);
-        let mut more: BTreeMap<CrawlId, i64> = BTreeMap::new();
-        for (key, entry) in &self.buffer {
-            let is_new = self.table.get(key).map_err(Error::table("read"))?.is_none();
-            *more.entry(entry.crawl).or_default() += i64::from(is_new);
+        let mut shift = Shift::default();
+        for (key, entry) in &mut self.buffer {
+            match self.table.get(key).map_err(Error::table("read"))?.map(|there| entry::mark_of(&there)) {
+                // Whoever found it first waits for it still; whoever finds it now has a later mark, and so waits for that too.
+                Some(mark) if mark != UNMARKED => entry.mark = mark,
+                Some(_) => shift.add_mark(entry.mark, 1),
+                None => shift.add(entry.crawl, entry.mark, 1),
+            }
             changes.push((key.to_vec(), Some(entry.to_bytes())));
         }
-        self.write(changes, &more)?;
+        self.is_unsynced = true;
+        self.write(changes, &shift)?;
         self.buffer.clear();
         Ok(())
     }
 
     /// Writes changes, and with them how many links there are then.
-    fn write(&mut self, mut changes: Vec<(Vec<u8>, Option<Vec<u8>>)>, more: &BTreeMap<CrawlId, i64>) -> Result<()> {
+    fn write(&mut self, mut changes: Vec<(Vec<u8>, Option<Vec<u8>>)>, shift: &Shift) -> Result<()> {
         let count = |stored: &BTreeMap<CrawlId, u64>, crawl, more| {
             stored.get(crawl).copied().unwrap_or_default().saturating_add_signed(more)
         };
-        for (crawl, more) in more {
+        for (crawl, more) in &shift.crawls {
             let mut bytes = Vec::new();
             let count = count(&self.stored, crawl, *more);
             push_number(&mut bytes, count);
             changes.push((entry::count_key(crawl), Some(bytes).filter(|_| count > 0)));
         }
+        let marked_more: i64 = shift.marks.values().sum();
+        if marked_more != 0 {
+            let mut bytes = Vec::new();
+            push_number(&mut bytes, self.marks.links().saturating_add_signed(marked_more));
+            changes.push((entry::MARKED_KEY.to_vec(), Some(bytes)));
+        }
         self.table.write(changes).map_err(Error::table("written"))?;
-        for (crawl, more) in more {
+        for (crawl, more) in &shift.crawls {
             let count = count(&self.stored, crawl, *more);
             self.stored.insert(*crawl, count);
             self.stored.retain(|_, count| *count > 0);
             self.stored_sum = self.stored_sum.saturating_add_signed(*more);
         }
+        shift.marks.iter().for_each(|(mark, more)| self.marks.add(*mark, *more));
         Ok(())
     }
 
@@ -313,6 +354,7 @@ impl<T: Table> Outbox<T> {
             near,
             troubles,
             lookups: self.lookups.len(),
+            marks: self.marks.len(),
         }
     }
 
@@ -365,21 +407,23 @@ impl<T: Table> Outbox<T> {
         let Some(flight) = self.flights.take(id) else { return Ok(()) };
         self.atlas.succeed(&flight.to);
         let mut changes = Vec::with_capacity(flight.links.len());
-        let mut more: BTreeMap<CrawlId, i64> = BTreeMap::new();
+        let mut shift = Shift::default();
         for link in &flight.links {
             if link.has_returned {
                 continue;
             }
             self.lately.insert(&entry::name_of(&link.key));
-            *more.entry(link.crawl).or_default() -= 1;
+            shift.add(link.crawl, link.mark, -1);
             changes.push((link.key.to_vec(), None));
         }
         self.counts.acknowledged += flight.links.len() as u64;
-        if changes.len() < flight.links.len() {
+        let is_rest = changes.len() < flight.links.len();
+        // Not synced: what is forgotten to be deleted is sent twice.
+        let written = self.write(changes, &shift);
+        if is_rest || written.is_err() {
             self.stir(now);
         }
-        // Not synced: what is forgotten to be deleted is sent twice.
-        self.write(changes, &more)
+        written
     }
 
     /// It did not arrive, or nobody knows. Its links wait again.
@@ -389,6 +433,19 @@ impl<T: Table> Outbox<T> {
             self.counts.failed += 1;
             if !self.atlas.is_own(&flight.to) {
                 self.atlas.fail(now, &flight.to, &self.config);
+            }
+            self.stir(now);
+        }
+    }
+
+    /// Who it went to is there, and cannot take it yet: it knows nothing of the crawl, or not all of the place. It is asked again after a rest, and
+    /// nobody else instead of it.
+    pub fn handle_refused(&mut self, now: Duration, id: BatchId) {
+        self.now = now;
+        if let Some(flight) = self.flights.take(id) {
+            self.counts.refused += 1;
+            if !self.atlas.is_own(&flight.to) {
+                self.atlas.refuse(now, &flight.to, &self.config);
             }
             self.stir(now);
         }
@@ -409,18 +466,20 @@ impl<T: Table> Outbox<T> {
         let (from, to) = entry::range(PARKED);
         let slice = self.table.scan(&from, &to, limits::SLICE_LINKS).map_err(Error::table("read"))?;
         self.unpark = (slice.len() == limits::SLICE_LINKS).then_some(now);
-        let (mut changes, mut more) = (Vec::new(), BTreeMap::<CrawlId, i64>::new());
+        let (mut changes, mut shift) = (Vec::new(), Shift::default());
         for (key, value) in slice {
             changes.push((key.clone(), None));
             let Some(mut entry) = Entry::parse(&value) else {
-                self.counts.damaged += 1;
+                self.count_damaged(&value, &mut shift);
                 continue;
             };
             entry.steps = 0;
             let mut key = key;
             key[0] = WAITING;
-            if self.table.get(&key).map_err(Error::table("read"))?.is_some() {
-                *more.entry(entry.crawl).or_default() -= 1;
+            if let Some(there) = self.table.get(&key).map_err(Error::table("read"))? {
+                // Two become one. If somebody waits for it, it is for the one that was found here.
+                shift.add(entry.crawl, UNMARKED, -1);
+                entry.mark = entry.mark.max(entry::mark_of(&there));
             }
             if let Ok(key) = Key::try_from(&key[..]) {
                 self.flights.keep_after_ack(&key);
@@ -430,7 +489,15 @@ impl<T: Table> Outbox<T> {
         if !changes.is_empty() {
             self.stir(now);
         }
-        self.write(changes, &more)
+        self.write(changes, &shift)
+    }
+
+    /// What the disk has spoilt is of no use to anybody, and waited for by nobody.
+    fn count_damaged(&mut self, value: &[u8], shift: &mut Shift) {
+        self.counts.damaged += 1;
+        if let Some((crawl, mark)) = entry::crawl_and_mark(value).filter(|(crawl, _)| self.stored.contains_key(crawl)) {
+            shift.add(crawl, mark, -1);
+        }
     }
 
     /// The planted bug's way to begin.
@@ -441,8 +508,9 @@ impl<T: Table> Outbox<T> {
             let changes = all.into_iter().map(|(key, _)| (key, None)).collect();
             self.table.write(changes).map_err(Error::table("written"))?;
         }
-        let gone: BTreeMap<CrawlId, i64> =
+        let crawls: BTreeMap<CrawlId, i64> =
             self.stored.iter().map(|(crawl, count)| (*crawl, -i64::try_from(*count).unwrap_or(i64::MAX))).collect();
-        self.write(Vec::new(), &gone)
+        self.marks.clear();
+        self.write(Vec::new(), &Shift { crawls, ..Shift::default() })
     }
 }

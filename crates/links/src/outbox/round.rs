@@ -4,6 +4,7 @@
 
 use super::entry::{self, Entry, Key, WAITING};
 use super::flights::{Aboard, Flight};
+use super::marks::Shift;
 use super::{Outbox, Send, WALKED_PARTS};
 use crate::atlas::{Stretch, Walker};
 use crate::batch;
@@ -13,7 +14,7 @@ use crate::prospect::CrawlId;
 use herodotus_base::Id;
 use herodotus_frontier::Table;
 use herodotus_ring::Contact;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 #[derive(Debug)]
@@ -186,13 +187,10 @@ impl<T: Table> Outbox<T> {
         }
     }
 
-    /// What the disk has spoilt is of no use to anybody.
     fn discard(&mut self, key: &Key, value: &[u8]) -> Result<()> {
-        self.counts.damaged += 1;
-        let crawl: Option<CrawlId> = value.get(..16).and_then(|crawl| crawl.try_into().ok());
-        let less: BTreeMap<CrawlId, i64> =
-            crawl.filter(|crawl| self.stored.contains_key(crawl)).map(|crawl| (crawl, -1)).into_iter().collect();
-        self.write(vec![(key.to_vec(), None)], &less)
+        let mut shift = Shift::default();
+        self.count_damaged(value, &mut shift);
+        self.write(vec![(key.to_vec(), None)], &shift)
     }
 
     /// The rule.
@@ -251,7 +249,7 @@ impl<T: Table> Outbox<T> {
         let steps = load.links.iter().map(|(_, entry)| entry.steps).max().unwrap_or_default().saturating_add(1);
         let (mut aboard, mut links) = (Vec::with_capacity(load.links.len()), Vec::with_capacity(load.links.len()));
         for (key, entry) in load.links {
-            aboard.push(Aboard { key, crawl: entry.crawl, has_returned: false });
+            aboard.push(Aboard { key, crawl: entry.crawl, mark: entry.mark, has_returned: false });
             links.push((entry.crawl, entry.prospect));
         }
         let batch = batch::close(steps, &links)?;

@@ -74,6 +74,10 @@ impl Team for Ring {
         inner.copies.note_records(&ready).map_err(|error| failed(error.into()))
     }
 
+    fn has_room(&self) -> bool {
+        self.inner.upgrade().is_none_or(|inner| inner.courier.has_room())
+    }
+
     fn turn(&self, url: &WebUrl, delay: Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> {
         let (inner, key) = (self.inner.upgrade(), key_of(url.as_str()));
         Box::pin(async move {
@@ -312,7 +316,7 @@ pub(super) async fn status(inner: &Inner, crawl: CrawlId) -> Option<PartStatus> 
         version,
         is_idle,
         activity,
-        unsent: inner.courier.unsent(),
+        unsent: inner.courier.unsent(crawl),
         arcs: if is_adopted { ground.arcs } else { Vec::new() },
         urls: progress.urls,
         waiting: progress.waiting,

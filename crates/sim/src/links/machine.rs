@@ -215,7 +215,8 @@ impl Machine {
     }
 
     fn check_memory(&mut self) {
-        let Sizes { buffered_links, flights, links_under_way, owners, near, troubles, lookups } = self.outbox.sizes();
+        let Sizes { buffered_links, flights, links_under_way, owners, near, troubles, lookups, marks } =
+            self.outbox.sizes();
         let config = &self.config;
         let fits = buffered_links <= limits::BUFFER_LINKS_MAX
             && flights <= config.flights_max
@@ -223,7 +224,8 @@ impl Machine {
             && owners <= config.owners_max
             && near <= config.near_max
             && troubles <= limits::TROUBLES_MAX
-            && lookups <= config.lookups_max;
+            && lookups <= config.lookups_max
+            && marks <= limits::MARKS_MAX;
         if !fits {
             self.broken(format!("memory beyond its bounds: {:?}", self.outbox.sizes()));
         }
@@ -268,7 +270,7 @@ impl Node for Machine {
             }
             Message::Refused { id } => {
                 self.calls.remove(&id);
-                self.outbox.handle_failed(now, id);
+                self.outbox.handle_refused(now, id);
             }
         }
         self.work(now);

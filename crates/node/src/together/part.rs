@@ -56,7 +56,7 @@ impl Team for Ring {
     fn share(&self, prospects: Vec<Prospect>, news: Vec<UrlRecord>) -> crate::crawl::Result<()> {
         let Some(inner) = self.inner.upgrade() else { return Ok(()) };
         let failed = |error: super::TogetherError| CrawlError::Asked(error.to_string());
-        let sent = inner.courier.send(self.crawl, prospects, inner.now()).map_err(failed)?;
+        let sent = inner.courier.send(self.crawl, &prospects, inner.now()).map_err(failed)?;
         let (seen, visited): (Vec<Record>, Vec<Record>) =
             news.iter().map(|record| record_of(self.crawl, record)).partition(|record| record.version == 1);
         let mut held = lock(&self.held);

@@ -48,6 +48,8 @@ pub struct Machine {
     calls: BTreeMap<BatchId, Duration>,
     out: VecDeque<Out<Message, Note>>,
     config: Config,
+    /// The number of the last flush.
+    told: u64,
 }
 
 /// A place as links of a host have it.
@@ -82,6 +84,7 @@ impl Machine {
             calls: BTreeMap::new(),
             out: VecDeque::new(),
             config,
+            told: 0,
         };
         machine.set_view(now, view);
         machine
@@ -166,7 +169,12 @@ impl Machine {
 
     fn flush(&mut self) {
         self.taken.sync().expect("a disk in memory");
-        self.outbox.flush().expect("a disk in memory");
+        self.told = self.outbox.flush().expect("a disk in memory");
+    }
+
+    /// Whether the outbox says that everything it was ever given has arrived.
+    pub fn has_all_arrived(&self) -> bool {
+        self.outbox.arrived() >= self.told
     }
 
     /// Takes what is ours, keeps the rest to send it on; says whether all of it is safe.

@@ -351,6 +351,9 @@ impl Run {
             let Some(machine) = self.world.node(slot) else { continue };
             let (pending, left) =
                 (machine.outbox().pending(), Machine::links_in(machine.outbox().table()).len() as u64);
+            if pending == 0 && !machine.has_all_arrived() {
+                self.wrong.push(format!("machine {slot} has nothing left, and does not say that all has arrived"));
+            }
             if pending != left || settled.is_none() {
                 self.wrong.push(format!("machine {slot} has {left} links left and says {pending}"));
             }

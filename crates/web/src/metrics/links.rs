@@ -4,7 +4,8 @@ use super::text::Text;
 use crate::crawls::LinksView;
 
 pub(super) fn write(text: &mut Text, links: &LinksView) {
-    text.gauge("herodotus_links_waiting", "Links that no other machine has acknowledged yet.").count(&[], links.waiting);
+    text.gauge("herodotus_links_waiting", "Links that no other machine has acknowledged yet.")
+        .count(&[], links.waiting);
     text.counter("herodotus_links_total", "Links for or from other machines, by what became of them.")
         .count(&[("what", "found")], links.found)
         .count(&[("what", "lately_sent")], links.known)

@@ -87,8 +87,8 @@ impl Courier {
     }
 
     /// Takes links to be brought; they are on the disk when it returns. A number that [`Courier::arrived`] reaches when they have all arrived.
-    pub(super) fn send(&self, crawl: CrawlId, prospects: Vec<Prospect>, now: Duration) -> Result<u64> {
-        let links: Vec<(Id, Link)> = prospects.into_iter().map(|prospect| self.addressed(prospect)).collect();
+    pub(super) fn send(&self, crawl: CrawlId, prospects: &[Prospect], now: Duration) -> Result<u64> {
+        let links: Vec<(Id, Link)> = prospects.iter().map(|prospect| self.addressed(prospect)).collect();
         let ground = self.copies.ground();
         let has_moved = std::mem::replace(&mut *lock(&self.ground), ground.clone()) != ground;
         let mut outbox = lock(&self.outbox);
@@ -110,10 +110,8 @@ impl Courier {
         Ok(sent)
     }
 
-    fn addressed(&self, prospect: Prospect) -> (Id, Link) {
-        let Prospect { url, kind, depth, hops, redirects, seed } = prospect;
-        let place = self.copies.place_of(&key_of(url.as_str()));
-        (place, Link { url: url.as_str().to_owned(), kind: kind_code(kind), depth, hops, redirects, seed })
+    fn addressed(&self, prospect: &Prospect) -> (Id, Link) {
+        (self.copies.place_of(&key_of(prospect.url.as_str())), link_of(prospect))
     }
 
     /// Everything that was taken up to this has arrived.
@@ -164,9 +162,34 @@ impl Courier {
     }
 }
 
+fn link_of(prospect: &Prospect) -> Link {
+    let Prospect { url, kind, depth, hops, redirects, seed } = prospect;
+    let (url, kind) = (url.as_str().to_owned(), kind_code(*kind));
+    Link { url, kind, depth: *depth, hops: *hops, redirects: *redirects, seed: *seed }
+}
+
 /// Nothing for what is no canonical URL: nobody of ours has sent it.
 fn prospect_of(link: Link) -> Option<Prospect> {
     let Link { url, kind, depth, hops, redirects, seed } = link;
     let url = WebUrl::parse(&url).ok()?;
     Some(Prospect { url, kind: kind_of_code(kind), depth, hops, redirects, seed })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use herodotus_page::LinkKind;
+
+    #[test]
+    fn a_link_comes_out_as_it_was_put_in() {
+        let url = WebUrl::parse("https://example.org/a?b").unwrap();
+        for kind in [LinkKind::Page, LinkKind::Redirect, LinkKind::Sitemap, LinkKind::Other] {
+            let prospect = Prospect { url: url.clone(), kind, depth: 300, hops: 2, redirects: 1, seed: true };
+            assert_eq!(prospect_of(link_of(&prospect)), Some(prospect));
+        }
+        assert_eq!(
+            prospect_of(Link { url: "https:/".into(), kind: 0, depth: 0, hops: 0, redirects: 0, seed: false }),
+            None
+        );
+    }
 }

@@ -31,6 +31,7 @@ struct Work {
 }
 
 /// What became of a batch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Fate {
     Taken,
     /// Ask the same one again.
@@ -119,7 +120,7 @@ impl Courier {
         work
     }
 
-    fn settle(&self, now: Duration, id: BatchId, fate: &Fate) {
+    fn settle(&self, now: Duration, id: BatchId, fate: Fate) {
         let mut outbox = lock(&self.outbox);
         match fate {
             Fate::Taken => {
@@ -144,12 +145,12 @@ async fn deliver(inner: Arc<Inner>, send: Send) {
         }
     } else {
         let fate = call(&inner, send).await;
-        if matches!(fate, Fate::Taken) {
+        if fate == Fate::Taken {
             inner.courier.counters.sent.fetch_add(links, Relaxed);
         }
         fate
     };
-    let _ = tokio::task::spawn_blocking(move || inner.courier.settle(inner.now(), id, &fate)).await;
+    let _ = tokio::task::spawn_blocking(move || inner.courier.settle(inner.now(), id, fate)).await;
 }
 
 async fn call(inner: &Inner, send: Send) -> Fate {
@@ -178,5 +179,22 @@ async fn look_up(inner: Arc<Inner>, place: Id) {
     match found {
         Ok(Ok((owner, arc))) => outbox.learn_owner(now, arc, owner),
         _ => outbox.handle_lookup_failed(now, place),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use herodotus_base::PeerKey;
+    use herodotus_net::Refusal;
+
+    #[test]
+    fn only_a_machine_that_is_silent_is_given_up_for_another() {
+        let lost = CallError::Lost { peer: PeerKey([1; 32]), what: "gone".to_owned() };
+        assert_eq!(fate_of(&Ok(Reply::Taken)), Fate::Taken);
+        assert_eq!(fate_of(&Ok(Reply::NotNow)), Fate::NotYet);
+        assert_eq!(fate_of(&Ok(Reply::Learnt)), Fate::NotYet, "an answer to another question");
+        assert_eq!(fate_of(&Err(TogetherError::Call(CallError::Refused(Refusal::Busy)))), Fate::NotYet);
+        assert_eq!(fate_of(&Err(TogetherError::Call(lost))), Fate::Lost);
     }
 }

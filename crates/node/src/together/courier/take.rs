@@ -13,6 +13,7 @@ use std::sync::atomic::Ordering::Relaxed;
 type Onward = (CrawlId, Prospect, u8);
 
 /// What becomes of links whose crawl has no part here.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Crawling {
     /// It begins, or we have not heard of it yet.
     Soon,
@@ -32,7 +33,8 @@ pub(in super::super) async fn take(inner: &Arc<Inner>, bytes: &[u8], is_own: boo
     let (mut taken, mut onward) = (0, Vec::new());
     for (crawl, prospects) in by_crawl {
         let Some(strays) = part::take_in(inner, crawl, prospects.clone()).await else {
-            match crawling(inner, crawl, is_own) {
+            let state = inner.orders().get(&crawl).map(|order| order.state);
+            match crawling(state, is_own) {
                 Crawling::Soon => return Ok(false),
                 Crawling::Rests => onward.extend(prospects.into_iter().map(|link| (crawl, link, limits::STEPS_MAX))),
                 Crawling::Over => {}
@@ -64,8 +66,7 @@ fn is_ours(inner: &Inner, prospect: &Prospect) -> bool {
     inner.copies.owns(inner.copies.place_of(&herodotus_store::key_of(prospect.url.as_str())))
 }
 
-fn crawling(inner: &Inner, crawl: CrawlId, is_own: bool) -> Crawling {
-    let state = inner.orders().get(&crawl).map(|order| order.state);
+fn crawling(state: Option<State>, is_own: bool) -> Crawling {
     match state {
         None | Some(State::Running) => Crawling::Soon,
         Some(State::Paused) => Crawling::Rests,
@@ -84,7 +85,7 @@ async fn pass_on(inner: &Arc<Inner>, onward: Vec<Onward>) -> Result<bool> {
     let written = tokio::task::spawn_blocking(move || {
         let (courier, now) = (&worker.courier, worker.now());
         let links: Vec<_> =
-            onward.into_iter().map(|(crawl, link, steps)| (crawl, courier.addressed(link), steps)).collect();
+            onward.into_iter().map(|(crawl, link, steps)| (crawl, courier.addressed(&link), steps)).collect();
         let mut outbox = lock(&courier.outbox);
         for (crawl, (place, link), steps) in links {
             match outbox.forward(now, crawl.0, place, link, steps) {
@@ -99,4 +100,21 @@ async fn pass_on(inner: &Arc<Inner>, onward: Vec<Onward>) -> Result<bool> {
     let written = written.await.map_err(|_| super::super::TogetherError::Odd("a task of ours broke"))?;
     inner.courier.wake.notify_one();
     written
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_of_a_crawl_that_may_go_on_are_never_dropped() {
+        for is_own in [true, false] {
+            assert_eq!(crawling(None, is_own), Crawling::Soon, "nobody has told us yet");
+            assert_eq!(crawling(Some(State::Running), is_own), Crawling::Soon);
+            assert_eq!(crawling(Some(State::Paused), is_own), Crawling::Rests);
+            assert_eq!(crawling(Some(State::Stopped), is_own), Crawling::Over);
+        }
+        assert_eq!(crawling(Some(State::Complete), false), Crawling::Rests);
+        assert_eq!(crawling(Some(State::Complete), true), Crawling::Over, "it has rested here already");
+    }
 }

@@ -32,7 +32,7 @@ mod visit;
 
 pub use error::{Error, Result};
 pub use frontier::{Frontier, Progress};
-pub use record::UrlRecord;
+pub use record::{UrlRecord, kind_code, kind_of_code};
 pub use settings::{Media, Rank, Scope, Settings, Traps};
 pub use span::Span;
 pub use table::{MemoryTable, Table};

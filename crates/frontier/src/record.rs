@@ -162,11 +162,13 @@ const KINDS: [LinkKind; 11] = [
     LinkKind::Other,
 ];
 
-fn kind_code(kind: LinkKind) -> u8 {
+/// A kind as it is written down. Numbers are for ever.
+pub fn kind_code(kind: LinkKind) -> u8 {
     KINDS.iter().position(|k| *k == kind).unwrap_or(10) as u8
 }
 
-fn kind_of_code(code: u8) -> LinkKind {
+/// [`LinkKind::Other`] for what a newer program wrote.
+pub fn kind_of_code(code: u8) -> LinkKind {
     KINDS.get(usize::from(code)).copied().unwrap_or(LinkKind::Other)
 }
 

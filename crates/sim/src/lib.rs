@@ -2,7 +2,7 @@
 //! for the same seed.
 //!
 //! [`World`] runs any [`Node`] over a [`Network`]; [`ring`] fills it with the machines of `herodotus-ring`, does them harm and measures;
-//! [`checkers`] hold one promise each against what is there. [`replica`] is the same for copies. [`crawl`] is a model of its own: who fetches what. Nothing here touches a
+//! [`checkers`] hold one promise each against what is there. [`replica`] is the same for copies, [`links`] for links on their way. [`crawl`] is a model of its own: who fetches what. Nothing here touches a
 //! clock, a socket or a file.
 //!
 //! What it cannot show: faults of the real transport and of the real disk, and speed on real machines. The idea and much of the manner are
@@ -13,6 +13,7 @@ pub mod checkers;
 mod clock;
 pub mod crawl;
 mod error;
+pub mod links;
 mod network;
 mod node;
 pub mod plot;

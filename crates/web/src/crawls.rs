@@ -13,8 +13,42 @@ pub trait Crawls: Send + Sync + std::fmt::Debug {
     fn start(&self, ask: CrawlAsk) -> Result<String, Refused>;
     /// Asks a running crawl to stop gently. `false`: none of that name is running.
     fn stop(&self, name: &str) -> Result<bool, Refused>;
+    /// What bringing links to other machines has cost. `None`: there are no others.
+    fn links(&self) -> Option<LinksView> {
+        None
+    }
     /// Changes whenever something is news about any crawl: a page that watches waits for it.
     fn changed(&self) -> tokio::sync::watch::Receiver<u64>;
+}
+
+/// What one machine has done to bring links to their owners since it was started. What stays within the machine is left out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct LinksView {
+    /// Found here or passed on to us, and not acknowledged yet.
+    pub waiting: u64,
+    /// Found here and taken into the outbox.
+    pub found: u64,
+    /// Found here and lately sent.
+    pub known: u64,
+    /// That other machines have acknowledged.
+    pub sent: u64,
+    /// That came from other machines and were ours.
+    pub taken: u64,
+    /// That came and went on.
+    pub passed_on: u64,
+    pub batches: u64,
+    pub batches_failed: u64,
+    /// That somebody could not take yet.
+    pub batches_refused: u64,
+    /// Batches that went to somebody nearer instead of the owner.
+    pub walks: u64,
+    pub lookups: u64,
+    /// Of batches alone.
+    pub bytes_packed: u64,
+    /// The same with what calls and answers add.
+    pub bytes_called: u64,
+    /// The same with heads, packets and acknowledgements both ways, by counting.
+    pub bytes_wire: u64,
 }
 
 /// Why something was not done, for the person who asked.

@@ -32,7 +32,9 @@ mod warc;
 mod wayback;
 
 pub use archive::Elsewhere;
-pub use crawls::{CrawlAsk, CrawlEvent, CrawlHost, CrawlMachine, CrawlState, CrawlView, Crawls, Refused, Scope};
+pub use crawls::{
+    CrawlAsk, CrawlEvent, CrawlHost, CrawlMachine, CrawlState, CrawlView, Crawls, LinksView, Refused, Scope,
+};
 pub use origin::Hosts;
 pub use peers::Peers;
 pub use server::{Bound, Options};

@@ -61,6 +61,41 @@ fn everything_was_asked_for(server: &Server, when: &str) {
     assert!(twice.len() * 50 <= asked.len(), "{when}: {} of {} twice: {twice:?}", twice.len(), asked.len());
 }
 
+/// A number of `/metrics`, added up over all machines.
+fn sum(cluster: &Cluster, name: &str) -> u64 {
+    let of = |machine: &crate::machines::Machine| {
+        let (_, body) = machine.ask("/metrics").unwrap();
+        let text = String::from_utf8_lossy(&body).into_owned();
+        let line = text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<f64>().ok());
+        line.unwrap_or_else(|| panic!("machine {}: no {name}: {text}", machine.number)) as u64
+    };
+    cluster.living().map(of).sum()
+}
+
+/// What it has cost to bring links to their owners, so far.
+fn print_link_costs(cluster: &Cluster, when: &str) -> (u64, u64) {
+    let links = |what: &str| sum(cluster, &format!("herodotus_links_total{{what=\"{what}\"}}"));
+    let bytes = |counted: &str| sum(cluster, &format!("herodotus_link_bytes_total{{counted=\"{counted}\"}}"));
+    let (taken, wire) = (links("taken"), bytes("wire"));
+    let each = |bytes: u64| bytes as f64 / taken.max(1) as f64;
+    println!(
+        "{when}: {taken} links taken of {} found ({} lately sent, {} passed on) in {} batches ({} failed, {} refused, {} walking), {} lookups; \
+         bytes a link: {:.1} packed, {:.1} with calls, {:.1} everything counted",
+        links("found"),
+        links("lately_sent"),
+        links("passed_on"),
+        sum(cluster, "herodotus_link_batches_total"),
+        sum(cluster, "herodotus_link_batches_returned_total{why=\"failed\"}"),
+        sum(cluster, "herodotus_link_batches_returned_total{why=\"refused\"}"),
+        sum(cluster, "herodotus_link_walks_total"),
+        sum(cluster, "herodotus_link_lookups_total"),
+        each(bytes("packed")),
+        each(bytes("called")),
+        each(wire)
+    );
+    (taken, wire)
+}
+
 impl Cluster {
     /// Begins a crawl on a machine and waits until it is over.
     fn crawl(&self, at: usize, name: &str, seed: &str) -> Value {
@@ -104,6 +139,9 @@ fn five_machines_crawl_a_web_together_and_fetch_every_page_once() {
     let twice: Vec<_> = asked.iter().filter(|(_, times)| **times > 1).collect();
     assert!(twice.len() * 200 <= asked.len(), "fetched twice: {twice:?}");
     assert_eq!(summary["fetched"].as_u64(), Some(asked.len() as u64));
+    // Links went to their owners, all of them, and none waits.
+    let (taken, _) = print_link_costs(&cluster, "five machines, small");
+    assert!(taken > 0 && sum(&cluster, "herodotus_links_waiting") == 0);
     // Every machine shows every page.
     for machine in cluster.living() {
         for seed in &seeds {

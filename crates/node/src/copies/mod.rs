@@ -282,6 +282,11 @@ impl Copies {
         custodian.owns(place) && custodian.is_here(place)
     }
 
+    /// Whether a place is on an arc of ours, known or not.
+    pub(crate) fn owns(&self, place: Id) -> bool {
+        self.inner.custodian().owns(place)
+    }
+
     /// The host of a key, if it is split over several places.
     pub(crate) fn host_if_split(&self, key: &str) -> Option<String> {
         let host = herodotus_ring::placement::bucket_of_key(self.inner.placement, key);

@@ -179,7 +179,12 @@ impl Crawl {
             let stopping = *stop.borrow();
             let mut wake = None;
             let mut is_done = false;
-            while stopping == Stop::No && end.is_none() && visits.len() < self.requests && uncommitted < UNCOMMITTED_MAX
+            let has_room = self.ties.as_ref().is_none_or(|ties| ties.team.has_room());
+            while stopping == Stop::No
+                && end.is_none()
+                && visits.len() < self.requests
+                && uncommitted < UNCOMMITTED_MAX
+                && has_room
             {
                 match self.frontier.poll(Timestamp::now())? {
                     Next::Visit(visit) => self.begin(&mut visits, *visit),

@@ -13,6 +13,9 @@ pub(crate) trait Team: Send + Sync + Debug {
     /// Links for others, and what is known anew of our own URLs. The links are on the disk when it returns: what they were found on counts as visited then.
     fn share(&self, prospects: Vec<Prospect>, news: Vec<UrlRecord>) -> Result<()>;
 
+    /// Whether more links for others may be found. If not, nothing new is begun until some have gone.
+    fn has_room(&self) -> bool;
+
     /// Waits until this machine may ask the URL's host, where several machines ask it.
     fn turn(&self, url: &WebUrl, delay: Duration) -> Pin<Box<dyn Future<Output = ()> + Send>>;
 }

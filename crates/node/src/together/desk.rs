@@ -46,7 +46,7 @@ async fn answer(inner: &Arc<Inner>, ask: Ask) -> Result<Reply> {
             gossip::learn(inner, &bundle.0)?;
             Reply::Learnt
         }
-        Ask::Links { batch } => match courier::take(inner, &batch.0).await? {
+        Ask::Links { batch } => match courier::take(inner, &batch.0, false).await? {
             true => Reply::Taken,
             false => Reply::NotNow,
         },

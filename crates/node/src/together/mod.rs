@@ -51,6 +51,8 @@ pub enum TogetherError {
     Call(#[from] herodotus_net::CallError),
     #[error(transparent)]
     Ledger(#[from] herodotus_ledger::Error),
+    #[error(transparent)]
+    Links(#[from] herodotus_links::Error),
     #[error("{0}")]
     Odd(&'static str),
     /// What a person asked for makes no sense; the text says what to do.
@@ -90,7 +92,7 @@ impl Together {
     /// Begins to take part. Must be called within the runtime that runs the crawls.
     pub fn start(copies: Copies, store: Store, base: crawl::Definition) -> Result<Self> {
         let dir = crate::ring::ring_dir(copies.ring().data()).join("crawls");
-        let courier = Courier::open(&dir.join("outbox"), &copies)?;
+        let courier = Courier::open(&dir.join("links"), &copies)?;
         let mut orders = BTreeMap::new();
         for record in copies.ledger().crawls() {
             orders.extend(Order::of_record(&record?).map(|order| (order.id(), order)));
@@ -182,6 +184,11 @@ impl Together {
         self.inner.statuses.subscribe()
     }
 
+    /// What bringing links to their owners has cost this machine and brought it, since it was started.
+    pub fn links(&self) -> herodotus_web::LinksView {
+        self.inner.courier.view()
+    }
+
     /// Lets every part come to a stop where it is. It goes on when the node is started again.
     pub async fn stop(&self, patience: Duration) {
         part::stop_all(&self.inner, patience).await;
@@ -232,15 +239,28 @@ impl Inner {
         if is_later {
             orders.insert(order.id(), order);
             drop(orders);
+            self.courier.forget_lately();
             self.wake.notify_waiters();
         }
         is_later
     }
 
     async fn ask(&self, to: &Contact, ask: &Ask) -> Result<Reply> {
-        let payload = postcard::to_stdvec(ask).map_err(|_| TogetherError::Odd("a question too odd to write"))?;
-        let address = Address::new(to.key, to.addresses.clone());
-        let answer = self.copies.ring().endpoint().call(&address, CRAWLS, Bytes::from(payload), CALL_WAIT).await?;
-        postcard::from_bytes(&answer).map_err(|_| TogetherError::Odd("an answer that cannot be read"))
+        self.ask_counting(to, ask, CALL_WAIT).await.0
+    }
+
+    /// The same, with the bytes of question and answer as they were handed to the transport.
+    async fn ask_counting(&self, to: &Contact, ask: &Ask, within: Duration) -> (Result<Reply>, (usize, usize)) {
+        let Ok(payload) = postcard::to_stdvec(ask) else {
+            return (Err(TogetherError::Odd("a question too odd to write")), (0, 0));
+        };
+        let (asked, address) = (payload.len(), Address::new(to.key, to.addresses.clone()));
+        match self.copies.ring().endpoint().call(&address, CRAWLS, Bytes::from(payload), within).await {
+            Ok(answer) => {
+                let reply = postcard::from_bytes(&answer);
+                (reply.map_err(|_| TogetherError::Odd("an answer that cannot be read")), (asked, answer.len()))
+            }
+            Err(error) => (Err(error.into()), (asked, 0)),
+        }
     }
 }

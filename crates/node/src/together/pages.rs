@@ -145,6 +145,10 @@ impl Crawls for RingCrawls {
         }
     }
 
+    fn links(&self) -> Option<herodotus_web::LinksView> {
+        Some(self.together.links())
+    }
+
     fn changed(&self) -> watch::Receiver<u64> {
         self.keeper.changed()
     }

@@ -56,7 +56,7 @@ impl Team for Ring {
     fn share(&self, prospects: Vec<Prospect>, news: Vec<UrlRecord>) -> crate::crawl::Result<()> {
         let Some(inner) = self.inner.upgrade() else { return Ok(()) };
         let failed = |error: super::TogetherError| CrawlError::Asked(error.to_string());
-        let sent = inner.courier.send(self.crawl, prospects, inner.now()).map_err(failed)?;
+        let sent = inner.courier.send(self.crawl, &prospects, inner.now()).map_err(failed)?;
         let (seen, visited): (Vec<Record>, Vec<Record>) =
             news.iter().map(|record| record_of(self.crawl, record)).partition(|record| record.version == 1);
         let mut held = lock(&self.held);
@@ -72,6 +72,10 @@ impl Team for Ring {
         });
         drop(held);
         inner.copies.note_records(&ready).map_err(|error| failed(error.into()))
+    }
+
+    fn has_room(&self) -> bool {
+        self.inner.upgrade().is_none_or(|inner| inner.courier.has_room())
     }
 
     fn turn(&self, url: &WebUrl, delay: Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> {
@@ -312,7 +316,7 @@ pub(super) async fn status(inner: &Inner, crawl: CrawlId) -> Option<PartStatus> 
         version,
         is_idle,
         activity,
-        unsent: inner.courier.unsent(),
+        unsent: inner.courier.unsent(crawl),
         arcs: if is_adopted { ground.arcs } else { Vec::new() },
         urls: progress.urls,
         waiting: progress.waiting,

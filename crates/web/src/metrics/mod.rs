@@ -6,6 +6,7 @@
 
 mod archive;
 mod counts;
+mod links;
 mod process;
 mod ring;
 mod text;
@@ -48,8 +49,11 @@ fn write(site: &Site) -> Result<String, Trouble> {
         .put(&[("version", env!("CARGO_PKG_VERSION"))], 1.0);
     process::write(&mut text);
     archive::totals(&mut text, &views::own_totals(site)?);
-    if site.crawls().is_some() {
+    if let Some(crawls) = site.crawls() {
         archive::crawls(&mut text, &views::crawls(site)?);
+        if let Some(links) = crawls.links() {
+            links::write(&mut text, &links);
+        }
     }
     site.counts().write(&mut text);
     if let Some(peers) = site.peers() {

@@ -21,7 +21,13 @@ fn gzipped_in_chunks(text: &[u8], chunk: usize) -> Vec<u8> {
     answer
 }
 
-async fn replay(head: &[u8], wire: &[u8], piece: usize, caps: Caps, of: &herodotus_fetch::Exchange) -> (Record, herodotus_fetch::Exchange) {
+async fn replay(
+    head: &[u8],
+    wire: &[u8],
+    piece: usize,
+    caps: Caps,
+    of: &herodotus_fetch::Exchange,
+) -> (Record, herodotus_fetch::Exchange) {
     let mut record = Record::default();
     let mut replay = Replay::new(head, caps, &mut record).unwrap();
     for piece in wire.chunks(piece) {

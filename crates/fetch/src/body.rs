@@ -61,12 +61,14 @@ impl<'r, R: Receiver> Body<'r, R> {
     }
 
     /// Takes bytes as sent, of which there is [`Self::room`] for all.
-    pub(crate) fn take_wire(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+    pub(crate) async fn take_wire(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         if bytes.is_empty() {
             return Ok(());
         }
         self.wire_bytes += bytes.len() as u64;
-        self.receiver.wire(bytes).map_err(Failure::Sink)
+        self.receiver.wire(bytes).map_err(Failure::Sink)?;
+        std::future::poll_fn(|context| self.receiver.poll_ready(context)).await;
+        Ok(())
     }
 
     /// Takes the same bytes without transfer framing.

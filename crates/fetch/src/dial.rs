@@ -79,6 +79,19 @@ impl Dialer {
         Ok(Line { stream: Stream::Tls(Box::new(stream)), remote, tls, is_h2 })
     }
 
+    /// How long connecting takes, the lookup aside.
+    pub(crate) async fn round_trip(
+        &self,
+        config: &Config,
+        url: &WebUrl,
+        whole_at: Instant,
+    ) -> Result<std::time::Duration, Failure> {
+        let addrs = self.addresses(config, url, whole_at).await?;
+        let began = Instant::now();
+        connect(config, &addrs, whole_at).await?;
+        Ok(began.elapsed())
+    }
+
     fn server_name(&self, url: &WebUrl) -> Result<ServerName<'static>, TlsFailure> {
         if !self.has_roots {
             return Err(TlsFailure::NoRoots);

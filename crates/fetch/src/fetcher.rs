@@ -13,7 +13,9 @@ use crate::pool::{Kept, Pool};
 use crate::receiver::Receiver;
 use crate::resolve::{Resolve, SystemResolver};
 use herodotus_base::limits::HTTP_HEAD_BYTES_MAX;
+use herodotus_page::WebUrl;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::time::Instant;
 
 /// A guarded HTTP client. Clones share connections, and cost nothing.
@@ -79,6 +81,15 @@ impl Fetcher {
             Lost::Stale => Failure::ClosedBeforeHead,
             Lost::For(failure) => failure,
         })
+    }
+
+    /// How long a connection to the URL's host takes from here. It is closed at once, and nothing is asked over it.
+    pub async fn round_trip(&self, url: &WebUrl) -> Result<Duration, Failure> {
+        let Inner { config, dialer, .. } = &*self.inner;
+        if is_bad_port(url.port()) {
+            return Err(Failure::ForbiddenPort(url.port()));
+        }
+        dialer.round_trip(config, url, Instant::now() + config.deadlines.dns + config.deadlines.connect).await
     }
 
     async fn over<R: Receiver>(

@@ -234,7 +234,7 @@ impl Reader<'_> {
             let unread = self.unread();
             let piece = framing.measure(unread);
             let taken = body.room(piece.len);
-            body.take_wire(&unread[..taken])?;
+            body.take_wire(&unread[..taken]).await?;
             if body.wants_content()
                 && let Err(truncated) = before.walk(&unread[..taken], body).await
             {

@@ -189,7 +189,7 @@ async fn take_body<R: Receiver>(
         pace.came();
         meter.grant(piece.len());
         let taken = body.room(piece.len());
-        body.take_wire(&piece[..taken])?;
+        body.take_wire(&piece[..taken]).await?;
         if let Err(truncated) = body.take_content(&piece[..taken]).await {
             return Ok(Some(truncated));
         }

@@ -5,6 +5,7 @@
 
 use crate::address::NotGlobal;
 use herodotus_base::Timestamp;
+use serde::{Deserialize, Serialize};
 use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -35,7 +36,8 @@ pub struct Exchange {
     pub reused: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Machines tell each other: the order of the names is for ever, here and in [`Truncated`] and [`H2Reason`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Protocol {
     Http10,
     Http11,
@@ -61,6 +63,17 @@ pub struct TlsInfo {
     pub cipher: &'static str,
 }
 
+impl TlsInfo {
+    /// The same from words that another machine sent. What we have no name for is `unknown`.
+    pub fn named(version: &str, cipher: &str) -> Self {
+        let suites = rustls::crypto::ring::ALL_CIPHER_SUITES.iter().filter_map(|suite| suite.suite().as_str());
+        Self {
+            version: if version == "tls/1.2" { "tls/1.2" } else { "tls/1.3" },
+            cipher: suites.into_iter().find(|name| *name == cipher).unwrap_or("unknown"),
+        }
+    }
+}
+
 /// Where the time went.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Took {
@@ -73,7 +86,7 @@ pub struct Took {
 }
 
 /// Why a body ends before its end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 pub enum Truncated {
     #[error("the body is longer than the {cap} bytes that are taken")]
     Length { cap: u64 },
@@ -178,7 +191,46 @@ pub enum Failure {
     /// Ours, not the site's: whoever takes the body could not.
     #[error("the body could not be kept: {0}")]
     Sink(io::Error),
+    /// What another machine met that asked in our place.
+    #[error("{text}")]
+    Elsewhere { code: &'static str, is_temporary: bool, text: String },
 }
+
+/// Every name that a failure has.
+const CODES: [&str; 32] = [
+    "dns",
+    "dns_timeout",
+    "no_address",
+    "forbidden_address",
+    "forbidden_port",
+    "connect_timeout",
+    "connect_refused",
+    "connect",
+    "tls_expired",
+    "tls_not_yet_valid",
+    "tls_unknown_issuer",
+    "tls_wrong_name",
+    "tls_revoked",
+    "tls_certificate",
+    "tls_bad_name",
+    "tls_timeout",
+    "tls_closed",
+    "tls_handshake",
+    "tls_no_roots",
+    "first_byte_timeout",
+    "head_too_large",
+    "too_many_headers",
+    "not_http",
+    "closed_before_head",
+    "h2_reset",
+    "h2_goaway",
+    "h2_protocol",
+    "h2_flood",
+    "h2_closed",
+    "sink",
+    "robots_unavailable",
+    "elsewhere",
+];
 
 impl Failure {
     pub fn code(&self) -> &'static str {
@@ -199,7 +251,13 @@ impl Failure {
             Self::ClosedBeforeHead => "closed_before_head",
             Self::Http2(reason) => reason.code(),
             Self::Sink(_) => "sink",
+            Self::Elsewhere { code, .. } => code,
         }
+    }
+
+    /// A name that another machine sent, as we have it. A newer program may have more.
+    pub fn code_named(name: &str) -> &'static str {
+        CODES.into_iter().find(|code| *code == name).unwrap_or("elsewhere")
     }
 
     /// Whether the same question may well be answered in an hour.
@@ -210,6 +268,7 @@ impl Failure {
             Self::Tls(failure) => matches!(failure, TlsFailure::Timeout | TlsFailure::Closed),
             Self::Forbidden { .. } | Self::ForbiddenPort(_) => false,
             Self::HeadTooLarge { .. } | Self::TooManyHeaders { .. } | Self::NotHttp => false,
+            Self::Elsewhere { is_temporary, .. } => *is_temporary,
         }
     }
 }
@@ -280,7 +339,7 @@ impl TlsFailure {
 }
 
 /// What HTTP/2 gives as a reason.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 pub enum H2Reason {
     #[error("the stream was reset with code {0}")]
     Reset(u32),
@@ -315,4 +374,29 @@ pub(crate) fn is_end(error: &io::Error) -> bool {
 /// An error's text may quote the other side: not more than a line of it.
 fn short(error: &impl ToString) -> String {
     error.to_string().chars().filter(|char| !char.is_control()).take(200).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_another_machine_names_is_what_we_name() {
+        let some = [
+            Failure::Dns(io::Error::other("")),
+            Failure::Connect(io::ErrorKind::ConnectionRefused.into()),
+            Failure::Connect(io::Error::other("")),
+            Failure::ForbiddenPort(25),
+            Failure::Tls(TlsFailure::NoRoots),
+            Failure::Http2(H2Reason::Flood),
+            Failure::ClosedBeforeHead,
+        ];
+        for failure in some {
+            assert_eq!(Failure::code_named(failure.code()), failure.code());
+        }
+        assert_eq!(Failure::code_named("of a later age"), "elsewhere");
+        let tls = TlsInfo::named("tls/1.2", "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256");
+        assert_eq!((tls.version, tls.cipher), ("tls/1.2", "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"));
+        assert_eq!(TlsInfo::named("?", "?").cipher, "unknown");
+    }
 }

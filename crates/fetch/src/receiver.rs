@@ -2,6 +2,7 @@
 
 use herodotus_page::ResponseHead;
 use std::io;
+use std::task::{Context, Poll};
 
 /// What becomes of a body, once its head is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,5 +36,37 @@ pub trait Receiver: Send {
     /// Asked once, after `head`: bytes of the body that are taken at most, if fewer than the fetcher's cap.
     fn wire_bytes_max(&self) -> u64 {
         u64::MAX
+    }
+
+    /// Waited for after each `wire`: whoever cannot keep up with the server holds the exchange back here.
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let _ = context;
+        Poll::Ready(())
+    }
+}
+
+impl<R: Receiver + ?Sized> Receiver for &mut R {
+    fn head(&mut self, head: &[u8], parsed: &ResponseHead<'_>) -> Wish {
+        (**self).head(head, parsed)
+    }
+
+    fn wire(&mut self, bytes: &[u8]) -> io::Result<()> {
+        (**self).wire(bytes)
+    }
+
+    fn content(&mut self, bytes: &[u8]) {
+        (**self).content(bytes);
+    }
+
+    fn wants_content(&self) -> bool {
+        (**self).wants_content()
+    }
+
+    fn wire_bytes_max(&self) -> u64 {
+        (**self).wire_bytes_max()
+    }
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        (**self).poll_ready(context)
     }
 }

@@ -7,7 +7,7 @@ use crate::console::Console;
 use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, ValueEnum};
 use herodotus_frontier::{Media, Scope, Span};
-use herodotus_node::crawl::{Crawl as Run, Definition, Event, Stop, Summary, load, name_for};
+use herodotus_node::crawl::{Crawl as Run, Definition, Event, Stop, Strategy, Summary, load, name_for};
 use ipnet::IpNet;
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
@@ -114,6 +114,10 @@ pub(crate) struct Crawl {
     /// Let the whole ring crawl, not this machine alone: each makes the part that is placed with it. Given again while it runs, changes it
     #[arg(long)]
     together: bool,
+
+    /// With --together: who fetches: owner, url, host, host-over:N, redirect[:THRESHOLD[:TIMES]], near[:CANDIDATES] [default: owner]
+    #[arg(long, value_name = "STRATEGY", requires = "together")]
+    strategy: Option<Strategy>,
 
     /// With --together: do not wait until it is over
     #[arg(long, requires = "together")]
@@ -281,6 +285,7 @@ impl Crawl {
         crawl.rounds = self.rounds.unwrap_or(if self.file.is_some() { crawl.rounds } else { 1 });
         crawl.period = self.period.unwrap_or(crawl.period);
         definition.requests = self.requests.map_or(definition.requests, |n| n as usize);
+        definition.strategy = self.strategy.unwrap_or(definition.strategy);
         definition.user_agent = self.user_agent.clone().or(definition.user_agent.take());
         definition.contact = self.contact.clone().or(definition.contact.take());
         add_missing(&mut definition.allow_private, &self.allow_private);

@@ -77,22 +77,28 @@ pub(super) fn list(session: &Session) -> Result<()> {
             continue;
         }
         session.say(format_args!(
-            "{:<28} {:<9} {:>9} fetched  {:>9} waiting  {}",
+            "{:<28} {:<9} {:>9} fetched  {:>9} waiting  by {:<8} {}",
             status.name,
             status.state,
             count(status.totals.fetched),
             count(status.waiting),
+            status.strategy,
             status.seeds.first().map_or("", String::as_str)
         ));
         for machine in &status.machines {
             session.say(format_args!(
-                "  {}{} {:>9} fetched  {:>9} waiting  {:>9} urls  {:>9}",
+                "  {}{} {:>9} fetched  {:>9} waiting  {:>9} urls  {:>9}{}",
                 machine.machine.get(..8).unwrap_or_default(),
                 if machine.is_ours { "*" } else { " " },
                 count(machine.fetched),
                 count(machine.waiting),
                 count(machine.urls),
-                bytes(machine.bytes)
+                bytes(machine.bytes),
+                match (machine.elsewhere, machine.for_others) {
+                    (0, 0) => String::new(),
+                    (elsewhere, others) =>
+                        format!("  {} of them by others, {} for others", count(elsewhere), count(others)),
+                }
             ));
         }
     }

@@ -5,6 +5,7 @@
 mod copies;
 mod machines;
 mod split;
+mod strategies;
 mod together;
 
 use machines::Cluster;

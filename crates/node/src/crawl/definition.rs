@@ -1,6 +1,6 @@
 //! What a crawl is: its seeds, its settings, how it fetches. A crawl file is this in TOML, and so is what the archive keeps.
 
-use super::{AGENT_TOKEN, Error, REQUESTS_DEFAULT, Result};
+use super::{AGENT_TOKEN, Error, REQUESTS_DEFAULT, Result, Strategy};
 use herodotus_fetch::{CertificateDer, Config, ConnectTo, Roots};
 use herodotus_frontier::{Settings, Span};
 use herodotus_page::WebUrl;
@@ -24,6 +24,9 @@ pub struct Definition {
     pub connect_to: Vec<String>,
     /// Requests at once, over all hosts
     pub requests: usize,
+    /// Who fetches, in a crawl that a ring makes together: owner, url, host, host-over:N, redirect:THRESHOLD:TIMES, near:CANDIDATES
+    #[serde(skip_serializing_if = "Strategy::is_default")]
+    pub strategy: Strategy,
     pub crawl: Settings,
     pub fetch: FetchSettings,
 }
@@ -73,6 +76,7 @@ impl Default for Definition {
             allow_private: Vec::new(),
             connect_to: Vec::new(),
             requests: REQUESTS_DEFAULT,
+            strategy: Strategy::default(),
             crawl: Settings::default(),
             fetch: FetchSettings::default(),
         }
@@ -158,6 +162,7 @@ mod tests {
             seeds = ["https://example.org/", "example.com"]
             contact = "archivist@example.org"
             allow_private = ["127.0.0.0/8"]
+            strategy = "near:5"
             [crawl]
             scope = "domain"
             period = "12h"
@@ -171,6 +176,7 @@ mod tests {
         let read: Definition = toml::from_str(text).unwrap();
         assert_eq!(read.seed_urls().unwrap()[1].as_str(), "http://example.com/");
         assert_eq!(read.crawl.period, Span(43_200_000));
+        assert_eq!(read.strategy, Strategy::Near { candidates: 5 });
         assert!(read.user_agent().contains("+archivist@example.org"));
         let again: Definition = toml::from_str(&read.to_toml().unwrap()).unwrap();
         assert_eq!(again, read);

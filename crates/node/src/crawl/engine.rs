@@ -7,11 +7,11 @@ use super::robots::RobotsFinished;
 use super::visit::{Context, Finished};
 use super::{COMMIT_EVERY, COMMIT_VISITS, Definition, DiskTable, Error, Result, SYNC_EVERY, UNCOMMITTED_MAX};
 use herodotus_base::Timestamp;
-use herodotus_fetch::Fetcher;
 use herodotus_frontier::{End, Errand, Frontier, Next, Outcome, RobotsAnswer, Territory, Version, Visit};
 use herodotus_store::Store;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, watch};
@@ -65,18 +65,12 @@ impl Crawl {
             return Err(Error::Asked("there is nothing to crawl: name at least one seed".to_owned()));
         }
         definition.crawl.check()?;
-        let fetcher = Fetcher::new(definition.fetch_config()?)?;
+        let context = Context::new(store, definition, None)?;
         folder::save(data, name, definition)?;
         let now = Timestamp::now();
         let mut frontier = Frontier::open(folder::open_table(data, name)?, definition.crawl.clone(), now)?;
         frontier.handle_seeds(now, &seeds)?;
         frontier.sync()?;
-        let context = Context {
-            store: store.clone(),
-            fetcher,
-            allow_private: definition.allow_private.clone(),
-            settings: definition.crawl.clone(),
-        };
         let requests = definition.requests.max(1);
         Ok(Self { name: name.to_owned(), frontier, context: Arc::new(context), requests, ties: None, activity: 0 })
     }
@@ -91,17 +85,11 @@ impl Crawl {
         begun: (Timestamp, u32),
         ties: Ties,
     ) -> Result<Self> {
-        let fetcher = Fetcher::new(definition.fetch_config()?)?;
+        let context = Context::new(store, definition, Some(ties.team.clone()))?;
         let now = Timestamp::now();
         let settings = definition.crawl.clone();
         let mut frontier = Frontier::open_part(folder::table_in(dir)?, settings, territory, begun, now)?;
         frontier.handle_seeds(now, &definition.seed_urls()?)?;
-        let context = Context {
-            store: store.clone(),
-            fetcher,
-            allow_private: definition.allow_private.clone(),
-            settings: definition.crawl.clone(),
-        };
         let (requests, ties) = (definition.requests.max(1), Some(ties));
         let mut crawl =
             Self { name: name.to_owned(), frontier, context: Arc::new(context), requests, ties, activity: 0 };
@@ -155,6 +143,11 @@ impl Crawl {
         Ok(())
     }
 
+    /// What its visits share: with it, exchanges are made for other machines.
+    pub(crate) fn context(&self) -> &Arc<Context> {
+        &self.context
+    }
+
     pub fn frontier(&self) -> &Frontier<DiskTable> {
         &self.frontier
     }
@@ -206,6 +199,7 @@ impl Crawl {
                     Next::Done(why) => end = Some(why),
                 }
             }
+            self.context.waiting.store(self.frontier.progress().waiting, Relaxed);
             seeds_failed += self.tell_skips(&mut watch);
             self.share()?;
             let idle = visits.is_empty() && uncommitted == 0;
@@ -290,11 +284,7 @@ impl Crawl {
     fn begin(&mut self, visits: &mut JoinSet<Back>, visit: Visit) {
         self.activity += 1;
         let context = Arc::clone(&self.context);
-        let team = self.ties.as_ref().map(|ties| ties.team.clone());
         visits.spawn(async move {
-            if let Some(team) = team.filter(|_| visit.delay_ms > 0) {
-                team.turn(&visit.url, Duration::from_millis(visit.delay_ms)).await;
-            }
             match visit.errand {
                 Errand::Url => Back::Url(Box::new(context.visit(visit).await)),
                 Errand::Robots => Back::Robots(Box::new(context.robots(visit).await)),

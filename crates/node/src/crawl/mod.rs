@@ -14,9 +14,11 @@
 mod definition;
 mod engine;
 mod event;
+mod exchange;
 mod folder;
 mod part;
 mod robots;
+mod strategy;
 mod table;
 mod taker;
 mod visit;
@@ -26,8 +28,13 @@ pub use engine::{Crawl, Stop};
 pub use event::{Event, Summary};
 pub(crate) use folder::look;
 pub use folder::{Listed, list, load, name_for, names, peek};
-pub(crate) use part::{PartView, Team, Ties, Told};
+pub(crate) use part::{Boxed, Elsewhere, Lease, PartView, Team, Ties, Told};
+pub(crate) use robots::{RobotsBook, RobotsTold};
+pub(crate) use strategy::Performer;
+pub use strategy::{NoStrategy, Strategy};
 pub use table::DiskTable;
+pub(crate) use taker::is_wanted;
+pub(crate) use visit::Context;
 
 /// Requests in flight at once, over all hosts, unless told otherwise: enough to keep a home line busy with polite hosts.
 pub const REQUESTS_DEFAULT: usize = 64;

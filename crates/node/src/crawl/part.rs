@@ -1,8 +1,12 @@
 //! One machine's part of a crawl that a ring makes together: what the engine tells the others, and what it is told.
 
-use super::Result;
+use super::robots::{RobotsBook, RobotsTold};
+use super::{Context, Result};
+use herodotus_fetch::{Ask, Exchange, Failure, Receiver};
 use herodotus_frontier::{Progress, Prospect, Settings, Tally, UrlRecord};
 use herodotus_page::WebUrl;
+use herodotus_ring::Contact;
+use std::fmt;
 use std::fmt::Debug;
 use std::pin::Pin;
 use std::time::Duration;
@@ -16,8 +20,70 @@ pub(crate) trait Team: Send + Sync + Debug {
     /// Whether more links for others may be found. If not, nothing new is begun until some have gone.
     fn has_room(&self) -> bool;
 
-    /// Waits until this machine may ask the URL's host, where several machines ask it.
-    fn turn(&self, url: &WebUrl, delay: Duration) -> Pin<Box<dyn Future<Output = ()> + Send>>;
+    /// Waits until the URL's host may be asked, by whichever machine.
+    fn lease<'a>(&'a self, url: &'a WebUrl, delay: Duration, at_once: u32) -> Boxed<'a, Lease>;
+
+    /// Machines that are to make the exchange in our place: the first that takes it on. Nobody: we.
+    fn others<'a>(&'a self, context: &'a Context, url: &'a WebUrl) -> Boxed<'a, Vec<Contact>>;
+
+    /// Lets another machine make an exchange.
+    fn fetch_at<'a>(
+        &'a self,
+        other: &'a Contact,
+        context: &'a Context,
+        ask: &'a Ask,
+        receiver: &'a mut dyn Receiver,
+    ) -> Boxed<'a, Elsewhere>;
+
+    /// What the machine that fetches a robots.txt for all knows of it. Nothing: it is ours to fetch.
+    fn robots<'a>(&'a self, url: &'a WebUrl, delay: Duration) -> Boxed<'a, Option<RobotsTold>>;
+
+    /// What we know for all.
+    fn robots_book(&self) -> &RobotsBook;
+}
+
+pub(crate) type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// What became of an exchange that another machine was to make.
+#[derive(Debug)]
+pub(crate) enum Elsewhere {
+    Made(std::result::Result<Box<Exchange>, Failure>),
+    /// Nothing was asked.
+    Declined,
+    /// It broke off, and the host may have been asked. What the receiver was given does not count.
+    Broken,
+}
+
+/// Leave to ask a host once. It goes back when it is dropped.
+#[derive(Default)]
+pub(crate) struct Lease {
+    give_back: Option<Box<dyn FnOnce(Duration) + Send>>,
+    pause: Duration,
+}
+
+impl Lease {
+    pub(crate) fn new(give_back: impl FnOnce(Duration) + Send + 'static) -> Self {
+        Self { give_back: Some(Box::new(give_back)), pause: Duration::ZERO }
+    }
+
+    /// The host asked us to stay away for so long.
+    pub(crate) fn pause(&mut self, pause: Duration) {
+        self.pause = pause;
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        if let Some(give_back) = self.give_back.take() {
+            give_back(self.pause);
+        }
+    }
+}
+
+impl fmt::Debug for Lease {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lease").field("pause", &self.pause).finish_non_exhaustive()
+    }
 }
 
 /// What a part is told.

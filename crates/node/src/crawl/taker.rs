@@ -141,7 +141,7 @@ fn may_have_links(essence: &str, path: &str) -> bool {
 }
 
 /// Whether a response of this kind is to be kept. Redirects and errors are, whatever they are written in.
-fn is_wanted(media: Media, status: u16, essence: &str) -> bool {
+pub(crate) fn is_wanted(media: Media, status: u16, essence: &str) -> bool {
     let page =
         essence.is_empty() || essence.contains("html") || essence.contains("xml") || essence.starts_with("text/");
     match media {

@@ -1,7 +1,9 @@
 //! One visit: ask the archive, ask the web, read what comes, append it to the archive.
 
 use super::event::is_unreachable;
+use super::part::Team;
 use super::taker::Taker;
+use super::{Definition, Result};
 use herodotus_base::{Sha256, Timestamp};
 use herodotus_fetch::{Ask, Exchange, Failure, Fetcher, Protocol, Validators};
 use herodotus_frontier::{Answer, Outcome, Pressure, Settings, Version, Visit, VisitId};
@@ -9,15 +11,26 @@ use herodotus_page::{Document, Link, LinkKind, Page, PageReader, ResponseHead, W
 use herodotus_store::{Appended, Body, Capture, Entry, Kind, Record, Store, WarcHeader, coding, key_of};
 use ipnet::IpNet;
 use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
+use tokio::sync::Semaphore;
 
 /// What all visits of a crawl share.
 #[derive(Debug)]
-pub(super) struct Context {
+pub(crate) struct Context {
     pub(super) store: Store,
     pub(super) fetcher: Fetcher,
     pub(super) allow_private: Vec<IpNet>,
     pub(super) settings: Settings,
+    /// The machines that make the rest of it.
+    pub(super) team: Option<Arc<dyn Team>>,
+    /// For exchanges that are made for them.
+    pub(super) hands: Semaphore,
+    /// URLs that wait, as far as the loop has said.
+    pub(super) waiting: AtomicU64,
+    pub(super) made_elsewhere: AtomicU64,
+    pub(super) made_for_others: AtomicU64,
 }
 
 /// A visit that is over but for the disk.
@@ -49,6 +62,21 @@ struct Known {
 }
 
 impl Context {
+    pub(super) fn new(store: &Store, definition: &Definition, team: Option<Arc<dyn Team>>) -> Result<Self> {
+        Ok(Self {
+            store: store.clone(),
+            fetcher: Fetcher::new(definition.fetch_config()?)?,
+            allow_private: definition.allow_private.clone(),
+            settings: definition.crawl.clone(),
+            team,
+            // As many as we would make for ourselves.
+            hands: Semaphore::new(definition.requests.clamp(1, Semaphore::MAX_PERMITS)),
+            waiting: AtomicU64::new(0),
+            made_elsewhere: AtomicU64::new(0),
+            made_for_others: AtomicU64::new(0),
+        })
+    }
+
     pub(super) async fn visit(&self, visit: Visit) -> Finished {
         let began = Instant::now();
         let mut finished = Finished {
@@ -65,7 +93,7 @@ impl Context {
             appended: false,
             broken: None,
         };
-        if let Err(error) = self.make(&visit, &mut finished).await {
+        if let Err(error) = self.look(&visit, &mut finished).await {
             finished.message = error.to_string();
             finished.broken = Some(error);
         }
@@ -73,7 +101,7 @@ impl Context {
         finished
     }
 
-    async fn make(&self, visit: &Visit, finished: &mut Finished) -> herodotus_store::Result<()> {
+    async fn look(&self, visit: &Visit, finished: &mut Finished) -> herodotus_store::Result<()> {
         let mut known =
             Known { etag: visit.etag.clone(), last_modified: visit.last_modified.clone(), digest: visit.digest };
         // A URL that is new to this crawl may not be new to the archive.
@@ -92,8 +120,9 @@ impl Context {
             validators: Validators { etag: known.etag.clone(), last_modified: known.last_modified.clone() },
             ..Ask::new(visit.url.clone())
         };
-        let mut taker = Taker::new(&self.store, &visit.url, self.settings.media, super::AGENT_TOKEN);
-        match self.fetcher.fetch(&ask, &mut taker).await {
+        let taker = || Taker::new(&self.store, &visit.url, self.settings.media, super::AGENT_TOKEN);
+        let (made, taker) = self.exchange(&ask, visit.delay_ms, taker).await;
+        match made {
             Ok(exchange) => {
                 self.keep(visit, &known, &exchange, taker, finished)?;
                 // Nothing changed, but this crawl has never read the page.
@@ -305,7 +334,7 @@ pub(super) fn capture_of(url: &WebUrl, exchange: &Exchange, head: Vec<u8>, body:
 }
 
 /// `Retry-After`: seconds, or a date.
-fn retry_after_ms(text: &str, now: Timestamp) -> Option<u64> {
+pub(super) fn retry_after_ms(text: &str, now: Timestamp) -> Option<u64> {
     let text = text.trim();
     if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) {
         return Some(text.parse::<u64>().unwrap_or(u64::MAX).saturating_mul(1_000));

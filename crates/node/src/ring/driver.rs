@@ -512,8 +512,9 @@ impl Service for Calls {
     }
 
     fn stream(&self, from: Caller, kind: Kind, head: Bytes, stream: Stream) -> BoxFuture<()> {
-        match self.keeper.get() {
-            Some(keeper) => keeper.stream(from, kind, head, stream),
+        let service = if kind == crate::together::CRAWLS { &self.crawler } else { &self.keeper };
+        match service.get() {
+            Some(service) => service.stream(from, kind, head, stream),
             None => Box::pin(async {}),
         }
     }

@@ -1,12 +1,18 @@
 //! Answering peers about crawls.
 
-use super::wire::{Ask, CRAWLS, CRAWLS_MAX, Reply};
-use super::{Inner, Result, courier, gossip, part};
+use super::lease::Wish;
+use super::wire::{Ask, Bulk, CRAWLS, CRAWLS_MAX, Reply};
+use super::{Inner, Result, courier, elsewhere, gossip, near, part, robots};
 use bytes::Bytes;
 use herodotus_ledger::CrawlId;
 use herodotus_net::{BoxFuture, Caller, Kind, Refusal, Service, Stream};
 use std::sync::{Arc, Weak};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+/// A name has 253 bytes; a host's key is that and a port.
+const HOST_BYTES_MAX: usize = 1024;
+/// Nobody waits longer between two requests.
+const DELAY_MS_MAX: u64 = 600_000;
 
 pub(super) struct Desk {
     /// Not more than that: the endpoint that holds us is held by it.
@@ -34,8 +40,13 @@ impl Service for Desk {
         })
     }
 
-    fn stream(&self, _: Caller, _: Kind, _: Bytes, _: Stream) -> BoxFuture<()> {
-        Box::pin(async {})
+    fn stream(&self, _: Caller, _: Kind, head: Bytes, stream: Stream) -> BoxFuture<()> {
+        let inner = self.inner.upgrade();
+        Box::pin(async move {
+            if let (Some(inner), Ok(Bulk::Fetch(errand))) = (inner, postcard::from_bytes(&head)) {
+                elsewhere::serve(&inner, errand, stream).await;
+            }
+        })
     }
 }
 
@@ -51,15 +62,21 @@ async fn answer(inner: &Arc<Inner>, ask: Ask) -> Result<Reply> {
             false => Reply::NotNow,
         },
         Ask::Part { crawl } => Reply::Part(part::status(inner, CrawlId(crawl)).await),
-        Ask::Turn { host, delay_ms } => {
-            if !inner.copies.owns_host(&host) {
+        // Whoever asks so asks again a second later, and is newer by then.
+        Ask::Turn { .. } => Reply::NotNow,
+        Ask::Lease { host, delay_ms, at_once, is_split } => {
+            if host.len() > HOST_BYTES_MAX || !inner.copies.owns_host(&host) {
                 return Ok(Reply::NotNow);
             }
-            let delay = Duration::from_millis(delay_ms.min(600_000));
-            match inner.turns.give(&host, delay, Instant::now()) {
-                Some(wait) => Reply::Turn { wait_ms: wait.as_millis() as u64 },
-                None => Reply::NotNow,
-            }
+            let delay = Duration::from_millis(delay_ms.min(DELAY_MS_MAX));
+            let wish = Wish { host: &host, delay, at_once: at_once as usize, is_split };
+            Reply::Lease { lease: inner.giver.give(|| inner.now(), wish).await }
         }
+        Ask::LeaseOver { host, lease, pause_ms } => {
+            inner.giver.give_back(inner.now(), &host, lease, Duration::from_millis(pause_ms));
+            Reply::Noted
+        }
+        Ask::Robots { crawl, url, delay_ms } => robots::answer(inner, CrawlId(crawl), &url, delay_ms).await?,
+        Ask::RoundTrip { crawl, url } => near::answer(inner, CrawlId(crawl), &url).await,
     })
 }

@@ -2,18 +2,21 @@
 //!
 //! An [`Order`] is what a crawl is. It is a replicated record, and is told from machine to machine ([`gossip`]) until all know it. Each runs its part
 //! ([`part`]) over a frontier of its own; links that lead elsewhere go by the [`courier`]; what is known of a URL is a replicated record, so that
-//! the next machine can go on. Whoever owns the order's place counts everybody's parts and says when it is over ([`watch`], [`count`]).
+//! the next machine can go on. Who asks a host when is a matter of leases ([`lease`]), who fetches one of the crawl's strategy ([`elsewhere`], [`near`]). Whoever owns the order's place counts everybody's parts and says when it is over ([`watch`], [`count`]).
 //!
 //! Nothing here is the only one of its kind: an order is taken from any machine, and whoever dies is followed by the next on the circle.
 
 mod count;
 mod courier;
 mod desk;
+mod elsewhere;
 mod gossip;
+mod lease;
+mod near;
 mod order;
 mod pages;
 mod part;
-mod turns;
+mod robots;
 mod watch;
 mod wire;
 
@@ -80,7 +83,11 @@ struct Inner {
     /// What was ours when the parts last took over all that is known of it.
     adopted: Mutex<Ground>,
     courier: Courier,
-    turns: turns::Turns,
+    giver: lease::Giver,
+    nearness: near::Nearness,
+    /// Machines that did not make an exchange they had taken on, or could not be reached.
+    shunned: elsewhere::Shunned,
+    robots_book: Arc<crawl::RobotsBook>,
     start: Instant,
     /// An order is new here, or our part of the circle has changed.
     wake: Notify,
@@ -106,7 +113,10 @@ impl Together {
             parts: Mutex::default(),
             adopted: Mutex::default(),
             courier,
-            turns: turns::Turns::default(),
+            giver: lease::Giver::default(),
+            nearness: near::Nearness::default(),
+            shunned: elsewhere::Shunned::default(),
+            robots_book: Arc::default(),
             start: Instant::now(),
             wake: Notify::new(),
             statuses: tokio_watch::Sender::default(),
@@ -210,6 +220,11 @@ impl Inner {
 
     fn parts(&self) -> MutexGuard<'_, BTreeMap<CrawlId, Part>> {
         lock(&self.parts)
+    }
+
+    /// Our part of a crawl, if it runs here.
+    fn context(&self, crawl: CrawlId) -> Option<Arc<crawl::Context>> {
+        self.parts().get(&crawl).map(Part::context)
     }
 
     fn now(&self) -> Duration {

@@ -66,6 +66,13 @@ pub struct Totals {
     pub failed: u64,
     pub bytes: u64,
     pub round: u32,
+    /// Of those fetched, how many by another machine than the URL's owner.
+    #[serde(skip_serializing_if = "is_none")]
+    pub elsewhere: u64,
+}
+
+fn is_none(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Order {
@@ -126,6 +133,7 @@ impl Order {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::crawl::Strategy;
 
     #[test]
     fn an_order_comes_back_from_its_record_and_from_no_other() {
@@ -136,5 +144,19 @@ mod tests {
         let other = Record { name: Name::Crawl(Order::id_of("other")), ..record.clone() };
         assert_eq!(Order::of_record(&other), None);
         assert_eq!(Order::of_record(&Record { value: b"{}".to_vec(), ..record }), None);
+    }
+
+    #[test]
+    fn an_order_from_before_there_were_strategies_is_read_and_written_as_it_was() {
+        let golden = include_bytes!("../../tests/golden/order-1.json");
+        let record = Record { name: Name::Crawl(Order::id_of("news")), version: 3, value: golden.to_vec() };
+        let order = Order::of_record(&record).unwrap();
+        assert_eq!((order.definition.strategy, order.run, order.totals.fetched), (Strategy::Owner, 2, 7));
+        // The default is not written: machines of that age still take part in such a crawl.
+        let again = order.record().unwrap().value;
+        assert_eq!(String::from_utf8_lossy(&again), String::from_utf8_lossy(golden));
+        let mut order = order;
+        order.definition.strategy = Strategy::Near { candidates: 4 };
+        assert_eq!(Order::of_record(&order.record().unwrap()), Some(order));
     }
 }

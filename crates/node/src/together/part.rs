@@ -1,16 +1,20 @@
 //! This machine's part of each crawl: begun when an order says so, fed with what others find and knew, stopped when it is over.
 
 use super::wire::PartStatus;
-use super::{Inner, Order, Result, State, lock, turns};
+use super::{Inner, Order, Result, State, elsewhere, lease, lock, robots};
 use crate::copies::Copies;
-use crate::crawl::{Crawl, Error as CrawlError, PartView, Stop, Team, Ties, Told};
+use crate::crawl::{
+    Boxed, Context, Crawl, Elsewhere, Error as CrawlError, Lease, PartView, RobotsBook, RobotsTold, Stop, Team, Ties,
+    Told,
+};
 use herodotus_base::{Sha256, Timestamp};
+use herodotus_fetch::{Ask, Receiver};
 use herodotus_frontier::{Prospect, Territory, UrlRecord};
 use herodotus_ledger::{CrawlId, Name, Record};
 use herodotus_page::WebUrl;
+use herodotus_ring::Contact;
 use herodotus_store::key_of;
 use std::collections::BTreeMap;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -30,6 +34,13 @@ pub(super) struct Part {
     told: mpsc::Sender<Told>,
     stop: watch::Sender<Stop>,
     ended: watch::Receiver<bool>,
+    context: Arc<Context>,
+}
+
+impl Part {
+    pub(super) fn context(&self) -> Arc<Context> {
+        self.context.clone()
+    }
 }
 
 /// Which URLs are ours: those on our own arcs, as far as we know all that was known of them.
@@ -47,6 +58,7 @@ impl Territory for Own {
 struct Ring {
     inner: std::sync::Weak<Inner>,
     crawl: CrawlId,
+    robots_book: Arc<RobotsBook>,
     /// Visited, but links found there are still on their way: told to others only when those have arrived, so that whoever takes
     /// over from us reads the page again, from the archive, if they have not.
     held: Mutex<Vec<(u64, Vec<Record>)>>,
@@ -78,13 +90,45 @@ impl Team for Ring {
         self.inner.upgrade().is_none_or(|inner| inner.courier.has_room())
     }
 
-    fn turn(&self, url: &WebUrl, delay: Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> {
-        let (inner, key) = (self.inner.upgrade(), key_of(url.as_str()));
+    fn lease<'a>(&'a self, url: &'a WebUrl, delay: Duration, at_once: u32) -> Boxed<'a, Lease> {
         Box::pin(async move {
-            if let Some(inner) = inner {
-                turns::wait_for(&inner, &key, delay).await;
+            match self.inner.upgrade() {
+                Some(inner) => lease::wait_for(&inner, url, delay, at_once).await,
+                None => Lease::default(),
             }
         })
+    }
+
+    fn others<'a>(&'a self, context: &'a Context, url: &'a WebUrl) -> Boxed<'a, Vec<Contact>> {
+        Box::pin(async move {
+            match self.inner.upgrade() {
+                Some(inner) => elsewhere::others(&inner, self.crawl, context, url).await,
+                None => Vec::new(),
+            }
+        })
+    }
+
+    fn fetch_at<'a>(
+        &'a self,
+        other: &'a Contact,
+        context: &'a Context,
+        ask: &'a Ask,
+        receiver: &'a mut dyn Receiver,
+    ) -> Boxed<'a, Elsewhere> {
+        Box::pin(async move {
+            match self.inner.upgrade() {
+                Some(inner) => elsewhere::fetch_at(&inner, self.crawl, other, context, ask, receiver).await,
+                None => Elsewhere::Declined,
+            }
+        })
+    }
+
+    fn robots<'a>(&'a self, url: &'a WebUrl, delay: Duration) -> Boxed<'a, Option<RobotsTold>> {
+        Box::pin(async move { robots::ask(&self.inner.upgrade()?, self.crawl, url, delay).await })
+    }
+
+    fn robots_book(&self) -> &RobotsBook {
+        &self.robots_book
     }
 }
 
@@ -161,7 +205,8 @@ async fn begin_and_end(inner: &Arc<Inner>, teams: &mut BTreeMap<CrawlId, Arc<Rin
         match (order.state, part) {
             (State::Running, None) => {
                 let team = teams.entry(id).or_insert_with(|| {
-                    Arc::new(Ring { inner: Arc::downgrade(inner), crawl: id, held: Mutex::default() })
+                    let robots_book = inner.robots_book.clone();
+                    Arc::new(Ring { inner: Arc::downgrade(inner), crawl: id, robots_book, held: Mutex::default() })
                 });
                 match begin(inner, &order, team.clone()).await {
                     Ok(part) => {
@@ -226,6 +271,7 @@ async fn begin(inner: &Arc<Inner>, order: &Order, team: Arc<Ring>) -> Result<Par
     let opened =
         tokio::task::spawn_blocking(move || Crawl::open_part(&dir, &store, &name, &definition, ground, begun, ties));
     let crawl = opened.await.map_err(|_| super::TogetherError::Odd("a task of ours broke"))??;
+    let context = crawl.context().clone();
     let stop = watch::Sender::new(Stop::No);
     let (over, ended) = watch::channel(false);
     let stopped = stop.subscribe();
@@ -236,7 +282,7 @@ async fn begin(inner: &Arc<Inner>, order: &Order, team: Arc<Ring>) -> Result<Par
         }
         let _ = over.send(true);
     });
-    Ok(Part { version: order.version, run: order.run, told, stop, ended })
+    Ok(Part { version: order.version, run: order.run, told, stop, ended, context })
 }
 
 async fn tell_all(inner: &Inner, told: impl Fn() -> Told) {
@@ -305,7 +351,8 @@ pub(super) async fn take_in(inner: &Inner, crawl: CrawlId, prospects: Vec<Prospe
 
 /// How our part of a crawl stands.
 pub(super) async fn status(inner: &Inner, crawl: CrawlId) -> Option<PartStatus> {
-    let (sender, version) = inner.parts().get(&crawl).map(|part| (part.told.clone(), part.version))?;
+    let (sender, version, (for_others, elsewhere)) =
+        inner.parts().get(&crawl).map(|part| (part.told.clone(), part.version, part.context.made()))?;
     let (reply, view) = oneshot::channel();
     sender.send(Told::Look(reply)).await.ok()?;
     let ground = inner.copies.ground();
@@ -331,6 +378,8 @@ pub(super) async fn status(inner: &Inner, crawl: CrawlId) -> Option<PartStatus> 
         failed: tally.failed,
         bytes: tally.bytes,
         round,
+        for_others,
+        elsewhere,
     })
 }
 

@@ -25,6 +25,8 @@ pub struct CrawlStatus {
     pub run: u32,
     pub began: String,
     pub seeds: Vec<String>,
+    /// Who fetches.
+    pub strategy: String,
     pub machines: Vec<MachineStatus>,
     /// Machines that did not answer, or whose part has not begun.
     pub silent: usize,
@@ -49,6 +51,9 @@ pub struct MachineStatus {
     pub failed: u64,
     pub bytes: u64,
     pub hosts: u64,
+    /// Exchanges made for other machines, and made by others for this one.
+    pub for_others: u64,
+    pub elsewhere: u64,
 }
 
 /// Looks after the crawls whose orders lie with us.
@@ -146,6 +151,8 @@ fn view(inner: &Inner, order: &Order, wave: &Wave) -> CrawlStatus {
         failed: part.failed,
         bytes: part.bytes,
         hosts: part.hosts,
+        for_others: part.for_others,
+        elsewhere: part.elsewhere,
     };
     CrawlStatus {
         name: order.name.clone(),
@@ -154,6 +161,7 @@ fn view(inner: &Inner, order: &Order, wave: &Wave) -> CrawlStatus {
         run: order.run,
         began: Timestamp::from_millis_clamped(order.began_ms).rfc3339(),
         seeds: order.definition.seeds.clone(),
+        strategy: order.definition.strategy.to_string(),
         machines: wave.parts.iter().map(machine).collect(),
         silent: wave.silent,
         waiting: wave.sum(|part| part.waiting),
@@ -175,6 +183,7 @@ fn totals(wave: &Wave) -> Totals {
         archived: wave.sum(|part| part.archived),
         failed: wave.sum(|part| part.failed),
         bytes: wave.sum(|part| part.bytes),
+        elsewhere: wave.sum(|part| part.elsewhere),
         round: wave.parts.values().map(|part| part.round).max().unwrap_or(0),
     }
 }

@@ -19,8 +19,62 @@ pub(super) enum Ask {
     Links { batch: Bytes },
     /// How does your part of this crawl stand?
     Part { crawl: [u8; 16] },
-    /// May I ask this host? Only the owner of its first place answers.
+    /// May I ask this host? As it was before there were leases; nobody asks so any more.
     Turn { host: String, delay_ms: u64 },
+    /// May I ask this host once? Only the owner of its first place answers, when I may or after some seconds.
+    Lease { host: String, delay_ms: u64, at_once: u32, is_split: bool },
+    /// I have. The host asked to be left alone for so long.
+    LeaseOver { host: String, lease: u64, pause_ms: u64 },
+    /// What does this robots.txt say? Only the owner of its host's first place answers: it fetches it once for all.
+    Robots { crawl: [u8; 16], url: String, delay_ms: u64 },
+    /// How far is this site from you?
+    RoundTrip { crawl: [u8; 16], url: String },
+}
+
+/// What a stream about crawls is for: its head. What comes back are [`Frame`]s.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) enum Bulk {
+    /// Make this exchange for me: the URL is mine, and its host may be asked.
+    Fetch(Errand),
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Errand {
+    pub(super) crawl: [u8; 16],
+    pub(super) url: String,
+    pub(super) etag: Option<String>,
+    pub(super) last_modified: Option<String>,
+    pub(super) referer: Option<String>,
+    pub(super) media: herodotus_frontier::Media,
+    /// Not if more than that waits with you.
+    pub(super) waiting_max: Option<u64>,
+}
+
+/// A piece of an exchange that is made for another machine. First whether it is made, then the head, the body piece by piece, and how it went.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) enum Frame {
+    Accepted,
+    Declined,
+    Head(Bytes),
+    Wire(Bytes),
+    Made(Box<Report>),
+    Failed { code: String, is_temporary: bool, text: String },
+}
+
+/// What is to be known of an exchange beside its bytes.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Report {
+    pub(super) time_ms: i64,
+    pub(super) request: Bytes,
+    pub(super) remote: std::net::SocketAddr,
+    pub(super) protocol: herodotus_fetch::Protocol,
+    /// Version and cipher.
+    pub(super) tls: Option<(String, String)>,
+    pub(super) truncated: Option<herodotus_fetch::Truncated>,
+    pub(super) body_left: bool,
+    /// Connecting, waiting for the head, all of it.
+    pub(super) took_us: [u64; 3],
+    pub(super) reused: bool,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -39,6 +93,17 @@ pub(super) enum Reply {
     },
     /// Ask somebody else, or later.
     NotNow,
+    /// Nothing: others are before you, ask again.
+    Lease {
+        lease: Option<u64>,
+    },
+    /// Nothing: not yet, ask again.
+    Robots(Option<crate::crawl::RobotsTold>),
+    /// Nothing: it cannot be reached from here.
+    RoundTrip {
+        micros: Option<u64>,
+    },
+    Noted,
 }
 
 /// How one machine's part stands.
@@ -64,6 +129,9 @@ pub(super) struct PartStatus {
     pub(super) failed: u64,
     pub(super) bytes: u64,
     pub(super) round: u32,
+    /// Exchanges that were made for others, and that others made for us.
+    pub(super) for_others: u64,
+    pub(super) elsewhere: u64,
 }
 
 /// Bytes that postcard takes as a whole.

@@ -36,6 +36,6 @@ pub use record::{UrlRecord, kind_code, kind_of_code};
 pub use settings::{Media, Rank, Scope, Settings, Traps};
 pub use span::Span;
 pub use table::{MemoryTable, Table};
-pub use tally::{Skipped, Tally};
+pub use tally::{HostTally, Skipped, Tally};
 pub use territory::{Prospect, Territory};
 pub use visit::{Answer, End, Errand, Next, Outcome, Pressure, RobotsAnswer, Settled, Version, Visit, VisitId};

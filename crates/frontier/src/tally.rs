@@ -39,6 +39,58 @@ pub struct Tally {
     pub skipped: BTreeMap<String, Skipped>,
 }
 
+/// What was done of a host over all runs, and what waits.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostTally {
+    pub name: String,
+    pub fetched: u64,
+    pub failed: u64,
+    pub bytes: u64,
+    pub waiting: u64,
+}
+
+impl Tally {
+    /// Both together: of what machines did of one crawl.
+    pub fn join(&mut self, other: &Self) {
+        let counts = [
+            (&mut self.fetched, other.fetched),
+            (&mut self.pages, other.pages),
+            (&mut self.bytes, other.bytes),
+            (&mut self.new, other.new),
+            (&mut self.changed, other.changed),
+            (&mut self.unchanged, other.unchanged),
+            (&mut self.not_modified, other.not_modified),
+            (&mut self.archived, other.archived),
+            (&mut self.robots, other.robots),
+            (&mut self.failed, other.failed),
+            (&mut self.retried, other.retried),
+            (&mut self.retired, other.retired),
+        ];
+        counts.into_iter().for_each(|(sum, more)| *sum = sum.saturating_add(more));
+        for (names, more) in [(&mut self.statuses, &other.statuses), (&mut self.media, &other.media)] {
+            for (name, count) in more {
+                let name = if names.len() < TALLY_NAMES_MAX || names.contains_key(name) { name } else { "other" };
+                *names.entry(name.to_owned()).or_default() += count;
+            }
+        }
+        let reasons = [
+            (&mut self.failures, &other.failures),
+            (&mut self.truncated, &other.truncated),
+            (&mut self.skipped, &other.skipped),
+        ];
+        for (names, more) in reasons {
+            for (name, skipped) in more {
+                let name = if names.len() < TALLY_NAMES_MAX || names.contains_key(name) { name } else { "other" };
+                let known = names.entry(name.to_owned()).or_default();
+                known.urls += skipped.urls;
+                if known.example.is_empty() {
+                    known.example.clone_from(&skipped.example);
+                }
+            }
+        }
+    }
+}
+
 /// Counts one under a name, or under `other` when there are too many names.
 pub(crate) fn count(map: &mut BTreeMap<String, u64>, name: &str) {
     if let Some(n) = map.get_mut(name) {

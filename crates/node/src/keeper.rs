@@ -7,7 +7,7 @@
 
 use crate::crawl::{self, Crawl, Definition, Event, Listed, Stop, Summary};
 use herodotus_base::Timestamp;
-use herodotus_frontier::{Progress, Skipped, Tally, UrlRecord, Version};
+use herodotus_frontier::{HostTally, Progress, Skipped, Tally, UrlRecord, Version};
 use herodotus_page::WebUrl;
 use herodotus_store::Store;
 use herodotus_web::{CrawlAsk, CrawlEvent, CrawlHost, CrawlState, CrawlView, Crawls, Refused};
@@ -22,7 +22,7 @@ const RUNNING_MAX: usize = 8;
 /// Events of a crawl that a page can show.
 const EVENTS_MAX: usize = 100;
 /// Hosts of a crawl that a page shows.
-const HOSTS_SHOWN: usize = 20;
+pub(crate) const HOSTS_SHOWN: usize = 20;
 /// How often a page hears of progress.
 const TELL_EVERY: Duration = Duration::from_millis(500);
 
@@ -75,7 +75,7 @@ struct Live {
     tally: Tally,
     /// Of all runs.
     total: Tally,
-    hosts: Vec<(String, u64, u64, u64)>,
+    hosts: Vec<HostTally>,
     events: VecDeque<CrawlEvent>,
     trouble: Option<String>,
 }
@@ -355,20 +355,23 @@ impl Live {
     }
 }
 
-fn hosts(hosts: &[(String, u64, u64, u64)]) -> Vec<CrawlHost> {
-    let one = |(name, fetched, failed, bytes): &(String, u64, u64, u64)| CrawlHost {
-        name: name.clone(),
-        fetched: *fetched,
-        failed: *failed,
-        bytes: *bytes,
+pub(crate) fn hosts(hosts: &[HostTally]) -> Vec<CrawlHost> {
+    let one = |host: &HostTally| CrawlHost {
+        name: host.name.clone(),
+        fetched: host.fetched,
+        failed: host.failed,
+        bytes: host.bytes,
+        waiting: host.waiting,
     };
     hosts.iter().take(HOSTS_SHOWN).map(one).collect()
 }
 
+/// Reasons as pages show them: how many, and one example.
+pub(crate) fn reasons(map: &BTreeMap<String, Skipped>) -> BTreeMap<String, (u64, String)> {
+    map.iter().map(|(reason, skipped)| (reason.clone(), (skipped.urls, skipped.example.clone()))).collect()
+}
+
 fn view(name: &str, definition: &Definition, state: CrawlState, progress: Progress, tally: &Tally) -> CrawlView {
-    let reasons = |map: &BTreeMap<String, Skipped>| {
-        map.iter().map(|(reason, skipped)| (reason.clone(), (skipped.urls, skipped.example.clone()))).collect()
-    };
     CrawlView {
         name: name.to_owned(),
         state,

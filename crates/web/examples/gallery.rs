@@ -273,7 +273,13 @@ fn view(name: &str, state: CrawlState, seconds: u64) -> CrawlView {
         skipped: [("robots.txt".to_owned(), (31, format!("https://{name}/admin/")))].into(),
         machines: Vec::new(),
         busiest: [(name.to_owned(), fetched, 2), (format!("pictures.{name}"), fetched / 4, 0)]
-            .map(|(name, fetched, failed)| CrawlHost { name, fetched, failed, bytes: fetched * 21_400 })
+            .map(|(name, fetched, failed)| CrawlHost {
+                name,
+                fetched,
+                failed,
+                bytes: fetched * 21_400,
+                waiting: fetched / 7,
+            })
             .to_vec(),
         events: (0..14).map(event).collect(),
         trouble: (state == CrawlState::Failed)

@@ -128,6 +128,7 @@ pub struct CrawlHost {
     pub fetched: u64,
     pub failed: u64,
     pub bytes: u64,
+    pub waiting: u64,
 }
 
 /// One machine's part of a crawl that a ring makes.

@@ -153,7 +153,7 @@ pub(crate) fn print_summary(session: &Session, summary: &Summary) -> Result<()> 
         let hosts: Vec<_> = summary
             .hosts
             .iter()
-            .map(|(name, fetched, failed, bytes)| json!({"host": name, "fetched": fetched, "failed": failed, "bytes": bytes}))
+            .map(|host| json!({"host": host.name, "fetched": host.fetched, "failed": host.failed, "bytes": host.bytes}))
             .collect();
         return session.console.json_line(&json!({
             "event": "summary",
@@ -193,8 +193,7 @@ pub(crate) fn print_summary(session: &Session, summary: &Summary) -> Result<()> 
     table(session, "status", &tally.statuses);
     table(session, "media", &tally.media);
     if summary.hosts.len() > 1 {
-        let hosts: BTreeMap<_, _> =
-            summary.hosts.iter().map(|(name, fetched, _, _)| (name.clone(), *fetched)).collect();
+        let hosts: BTreeMap<_, _> = summary.hosts.iter().map(|host| (host.name.clone(), host.fetched)).collect();
         table(session, "host", &hosts);
     }
     reasons(session, "failed", &tally.failures);

@@ -19,7 +19,7 @@ use crate::seen::Seen;
 use crate::settings::{Patterns, Settings};
 use crate::state::State;
 use crate::table::Table;
-use crate::tally::{Tally, count_example};
+use crate::tally::{HostTally, Tally, count_example};
 use crate::territory::{Prospect, Territory};
 use crate::visit::{Settled, VisitId};
 use herodotus_base::Timestamp;
@@ -300,12 +300,20 @@ impl<T: Table> Frontier<T> {
         }
     }
 
-    /// Hosts with what was fetched and failed of each, the busiest first.
-    pub fn busiest_hosts(&self, most: usize) -> Vec<(String, u64, u64, u64)> {
-        let mut hosts: Vec<_> = self.hosts.values().filter(|h| h.fetched + h.failed > 0).collect();
-        hosts.sort_unstable_by(|a, b| b.fetched.cmp(&a.fetched).then_with(|| a.name.cmp(&b.name)));
+    /// Hosts with what was done of each and what waits, the busiest first.
+    pub fn busiest_hosts(&self, most: usize) -> Vec<HostTally> {
+        let work = |host: &Host| host.fetched + host.waiting;
+        let mut hosts: Vec<_> = self.hosts.values().filter(|host| work(host) + host.failed > 0).collect();
+        hosts.sort_unstable_by(|a, b| work(b).cmp(&work(a)).then_with(|| a.name.cmp(&b.name)));
         hosts.truncate(most);
-        hosts.into_iter().map(|h| (h.name.to_string(), h.fetched, h.failed, h.bytes)).collect()
+        let tally = |host: &Host| HostTally {
+            name: host.name.to_string(),
+            fetched: host.fetched,
+            failed: host.failed,
+            bytes: host.bytes,
+            waiting: host.waiting,
+        };
+        hosts.into_iter().map(tally).collect()
     }
 
     /// What is known of a URL.

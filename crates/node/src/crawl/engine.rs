@@ -17,6 +17,9 @@ use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
+/// Hosts that a summary names; a crawl of more is looked at with other means.
+const HOSTS_SHOWN: usize = 100;
+
 /// How a crawl is asked to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
@@ -138,6 +141,9 @@ impl Crawl {
                     tally: self.frontier.run().clone(),
                     round: self.frontier.round(now),
                 });
+            }
+            Told::LookClosely(reply) => {
+                let _ = reply.send((self.frontier.run().clone(), self.frontier.busiest_hosts(HOSTS_SHOWN)));
             }
         }
         Ok(())
@@ -266,8 +272,6 @@ impl Crawl {
     }
 
     fn summary(&self, end: Option<End>, seeds_fetched: u64, seeds_failed: u64, took: Duration) -> Summary {
-        /// Hosts that a summary names; a crawl of more is looked at with other means.
-        const HOSTS_SHOWN: usize = 100;
         Summary {
             name: self.name.clone(),
             round: self.frontier.round(Timestamp::now()),

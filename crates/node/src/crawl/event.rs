@@ -49,7 +49,7 @@ pub struct Summary {
     pub seeds_failed: u64,
     pub took: Duration,
     /// Name, fetched, failed, bytes: over all runs.
-    pub hosts: Vec<(String, u64, u64, u64)>,
+    pub hosts: Vec<herodotus_frontier::HostTally>,
 }
 
 /// Whether no connection to the host was had at all.

@@ -3,7 +3,7 @@
 use super::robots::{RobotsBook, RobotsTold};
 use super::{Context, Result};
 use herodotus_fetch::{Ask, Exchange, Failure, Receiver};
-use herodotus_frontier::{Progress, Prospect, Settings, Tally, UrlRecord};
+use herodotus_frontier::{HostTally, Progress, Prospect, Settings, Tally, UrlRecord};
 use herodotus_page::WebUrl;
 use herodotus_ring::Contact;
 use std::fmt;
@@ -98,6 +98,8 @@ pub(crate) enum Told {
     /// Scope, rank and the like were changed.
     Change(Box<Settings>),
     Look(oneshot::Sender<PartView>),
+    /// The same by host, status and reason.
+    LookClosely(oneshot::Sender<(Tally, Vec<HostTally>)>),
 }
 
 /// How a part stands.

@@ -62,6 +62,7 @@ async fn answer(inner: &Arc<Inner>, ask: Ask) -> Result<Reply> {
             false => Reply::NotNow,
         },
         Ask::Part { crawl } => Reply::Part(part::status(inner, CrawlId(crawl)).await),
+        Ask::Detail { crawl } => Reply::Detail(part::detail(inner, CrawlId(crawl)).await.map(Box::new)),
         // Whoever asks so asks again a second later, and is newer by then.
         Ask::Turn { .. } => Reply::NotNow,
         Ask::Lease { host, delay_ms, at_once, is_split } => {

@@ -1,13 +1,13 @@
 //! Crawls as pages show and start them, on a node of a ring: this machine's own, and those that the ring makes.
 
-use super::{CrawlStatus, Order, State, Together, lock};
-use crate::Keeper;
+use super::wire::PartDetail;
+use super::{CrawlStatus, Order, State, Together, lock, watch};
+use crate::{Keeper, keeper};
 use herodotus_base::Timestamp;
 use herodotus_web::{CrawlAsk, CrawlMachine, CrawlState, CrawlView, Crawls, Refused};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-use tokio::sync::watch;
 
 /// What was asked of all machines is shown for so long, to however many look at it.
 const SHOWN_FOR: Duration = Duration::from_secs(1);
@@ -19,6 +19,7 @@ pub struct RingCrawls {
     together: Together,
     /// As they were when they were last asked for.
     lately: Arc<Mutex<HashMap<String, (Instant, CrawlStatus)>>>,
+    closely: Arc<Mutex<HashMap<String, (Instant, Arc<PartDetail>)>>>,
 }
 
 impl RingCrawls {
@@ -33,7 +34,7 @@ impl RingCrawls {
                 }
             }
         });
-        Self { keeper, together, lately: Arc::default() }
+        Self { keeper, together, lately: Arc::default(), closely: Arc::default() }
     }
 
     fn status(&self, order: &Order) -> Result<CrawlStatus, Refused> {
@@ -50,6 +51,28 @@ impl RingCrawls {
         // As many as there are crawls, which are bounded.
         lately.insert(order.name.clone(), (Instant::now(), status.clone()));
         Ok(status)
+    }
+
+    /// What all parts did, by site, status, kind and reason.
+    fn look_closely(&self, order: &Order, view: &mut CrawlView) {
+        if order.state != State::Running {
+            return;
+        }
+        let inner = &self.together.inner;
+        let known = lock(&self.closely).get(&order.name).cloned();
+        let detail = match known {
+            Some((at, detail)) if at.elapsed() < SHOWN_FOR => detail,
+            _ => {
+                let detail = Arc::new(inner.runtime.block_on(watch::look_closely(inner, order.id())));
+                lock(&self.closely).insert(order.name.clone(), (Instant::now(), detail.clone()));
+                detail
+            }
+        };
+        view.statuses.clone_from(&detail.tally.statuses);
+        view.media.clone_from(&detail.tally.media);
+        view.failures = keeper::reasons(&detail.tally.failures);
+        view.skipped = keeper::reasons(&detail.tally.skipped);
+        view.busiest = keeper::hosts(&detail.hosts);
     }
 
     fn view(&self, order: &Order) -> Result<CrawlView, Refused> {
@@ -116,7 +139,11 @@ impl Crawls for RingCrawls {
 
     fn get(&self, name: &str) -> Result<Option<CrawlView>, Refused> {
         match self.together.order(name) {
-            Some(order) => self.view(&order).map(Some),
+            Some(order) => {
+                let mut view = self.view(&order)?;
+                self.look_closely(&order, &mut view);
+                Ok(Some(view))
+            }
             None => self.keeper.get(name),
         }
     }
@@ -149,7 +176,7 @@ impl Crawls for RingCrawls {
         Some(self.together.links())
     }
 
-    fn changed(&self) -> watch::Receiver<u64> {
+    fn changed(&self) -> tokio::sync::watch::Receiver<u64> {
         self.keeper.changed()
     }
 }

@@ -1,6 +1,6 @@
 //! This machine's part of each crawl: begun when an order says so, fed with what others find and knew, stopped when it is over.
 
-use super::wire::PartStatus;
+use super::wire::{PartDetail, PartStatus};
 use super::{Inner, Order, Result, State, elsewhere, lease, lock, robots};
 use crate::copies::Copies;
 use crate::crawl::{
@@ -381,6 +381,15 @@ pub(super) async fn status(inner: &Inner, crawl: CrawlId) -> Option<PartStatus> 
         for_others,
         elsewhere,
     })
+}
+
+/// What our part of a crawl has done.
+pub(super) async fn detail(inner: &Inner, crawl: CrawlId) -> Option<PartDetail> {
+    let sender = inner.parts().get(&crawl).map(|part| part.told.clone())?;
+    let (reply, told) = oneshot::channel();
+    sender.send(Told::LookClosely(reply)).await.ok()?;
+    let (tally, hosts) = told.await.ok()?;
+    Some(PartDetail { tally, hosts })
 }
 
 pub(super) async fn stop_all(inner: &Inner, patience: Duration) {

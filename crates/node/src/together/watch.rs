@@ -1,9 +1,10 @@
 //! How crawls stand in the whole ring, and when they are over: seen to by whoever owns the order's place.
 
 use super::count::Wave;
-use super::wire::{Ask, PartStatus, Reply};
+use super::wire::{Ask, PartDetail, PartStatus, Reply};
 use super::{Inner, Order, State, Totals, part};
 use herodotus_base::{PeerKey, Timestamp};
+use herodotus_frontier::HostTally;
 use herodotus_ledger::CrawlId;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -136,6 +137,41 @@ async fn ask_everybody(inner: &Arc<Inner>, crawl: CrawlId) -> Wave {
 pub(super) async fn look(inner: &Arc<Inner>, order: &Order) -> CrawlStatus {
     let wave = if order.state == State::Running { ask_everybody(inner, order.id()).await } else { Wave::default() };
     view(inner, order, &wave)
+}
+
+/// What all parts of a crawl have done, as far as they answer.
+pub(super) async fn look_closely(inner: &Arc<Inner>, crawl: CrawlId) -> PartDetail {
+    let mut all = part::detail(inner, crawl).await.unwrap_or_default();
+    let Ok(machines) = inner.copies.machines().await else { return all };
+    let mut under_way = JoinSet::new();
+    for contact in machines {
+        let inner = inner.clone();
+        under_way.spawn(async move {
+            let ask = Ask::Detail { crawl: crawl.0 };
+            tokio::time::timeout(WAIT, inner.ask(&contact, &ask)).await.ok().and_then(Result::ok)
+        });
+    }
+    let mut by_name: BTreeMap<String, HostTally> = BTreeMap::new();
+    let mut add = |hosts: Vec<HostTally>| {
+        for host in hosts {
+            // A host that is split is on several machines.
+            let known = by_name
+                .entry(host.name.clone())
+                .or_insert_with(|| HostTally { name: host.name, ..HostTally::default() });
+            (known.fetched, known.failed) = (known.fetched + host.fetched, known.failed + host.failed);
+            (known.bytes, known.waiting) = (known.bytes + host.bytes, known.waiting + host.waiting);
+        }
+    };
+    add(std::mem::take(&mut all.hosts));
+    while let Some(done) = under_way.join_next().await {
+        if let Ok(Some(Reply::Detail(Some(detail)))) = done {
+            all.tally.join(&detail.tally);
+            add(detail.hosts);
+        }
+    }
+    all.hosts = by_name.into_values().collect();
+    all.hosts.sort_by_key(|host| std::cmp::Reverse(host.fetched + host.waiting));
+    all
 }
 
 fn view(inner: &Inner, order: &Order, wave: &Wave) -> CrawlStatus {

@@ -1,6 +1,7 @@
 //! What machines ask each other about crawls. One call each, postcard within the transport's frame; numbers of variants are for ever.
 
 use herodotus_base::Id;
+use herodotus_frontier::{HostTally, Tally};
 use herodotus_net::Kind;
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +30,8 @@ pub(super) enum Ask {
     Robots { crawl: [u8; 16], url: String, delay_ms: u64 },
     /// How far is this site from you?
     RoundTrip { crawl: [u8; 16], url: String },
+    /// What has your part of this crawl done, by host, status, kind and reason? For a page that somebody looks at.
+    Detail { crawl: [u8; 16] },
 }
 
 /// What a stream about crawls is for: its head. What comes back are [`Frame`]s.
@@ -104,6 +107,15 @@ pub(super) enum Reply {
         micros: Option<u64>,
     },
     Noted,
+    /// Nothing: that crawl does not run here.
+    Detail(Option<Box<PartDetail>>),
+}
+
+/// What one machine's part has done.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub(super) struct PartDetail {
+    pub(super) tally: Tally,
+    pub(super) hosts: Vec<HostTally>,
 }
 
 /// How one machine's part stands.

@@ -258,6 +258,7 @@ fn hosts(view: &CrawlView) -> Markup {
         number: host.fetched,
         more: html! {
             " · " (words::bytes(host.bytes))
+            @if host.waiting > 0 { " · " (words::count(host.waiting)) " waiting" }
             @if host.failed > 0 { " · " (words::count(host.failed)) " failed" }
         },
     });

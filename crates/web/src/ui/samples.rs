@@ -318,6 +318,7 @@ fn crawl_view(words: Words<'_>, state: CrawlState) -> CrawlView {
                 fetched,
                 failed,
                 bytes: fetched * 30_000,
+                waiting: failed * 7,
             })
             .to_vec(),
         machines: vec![CrawlMachine {

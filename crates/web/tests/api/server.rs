@@ -118,7 +118,7 @@ impl FakeCrawls {
             failures: one(),
             skipped: one(),
             machines: Vec::new(),
-            busiest: vec![CrawlHost { name: "example.org".into(), fetched: 1, failed: 3, bytes: 1000 }],
+            busiest: vec![CrawlHost { name: "example.org".into(), fetched: 1, failed: 3, bytes: 1000, waiting: 2 }],
             events: vec![CrawlEvent {
                 time: "2026-01-02T03:04:06.789Z".into(),
                 url: "http://example.org/".into(),

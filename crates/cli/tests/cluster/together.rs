@@ -212,7 +212,8 @@ fn a_host_that_lies_on_several_machines_is_asked_by_one_at_a_time() {
     };
     begin("0", "first", "owner");
     everything_was_asked_for(&server, "while it is split");
-    let robots = server.log().iter().filter(|request| request.path == "/robots.txt").count();
+    let is_robots = |request: &&herodotus_testweb::Request| request.path == "/robots.txt" && request.host == host;
+    let robots = server.log().iter().filter(is_robots).count();
     assert_eq!(robots, 1, "robots.txt is fetched by one machine for all");
     // The host is split by then, and everything of it is known.
     let began = Instant::now();

@@ -12,14 +12,17 @@ use std::time::{Duration, Instant};
 /// What was asked of all machines is shown for so long, to however many look at it.
 const SHOWN_FOR: Duration = Duration::from_secs(1);
 
+/// What was asked for of each crawl, and when.
+type Lately<T> = Arc<Mutex<HashMap<String, (Instant, T)>>>;
+
 /// The crawls of a node in a ring. Clones are the same.
 #[derive(Clone, Debug)]
 pub struct RingCrawls {
     keeper: Keeper,
     together: Together,
     /// As they were when they were last asked for.
-    lately: Arc<Mutex<HashMap<String, (Instant, CrawlStatus)>>>,
-    closely: Arc<Mutex<HashMap<String, (Instant, Arc<PartDetail>)>>>,
+    lately: Lately<CrawlStatus>,
+    closely: Lately<Arc<PartDetail>>,
 }
 
 impl RingCrawls {

@@ -235,10 +235,38 @@ struct AwayBlobs {
 impl Blobs for AwayBlobs {
     fn open_blob_at(&self, digest: &Sha256, offset: u64) -> io::Result<Box<dyn Read + Send>> {
         if let Ok(reader) = self.store.open_blob_at(digest, offset) {
-            return Ok(Box::new(reader));
+            let away = Self { store: self.store.clone(), elsewhere: self.elsewhere.clone(), id: self.id.clone() };
+            return Ok(Box::new(Mixed { reader: Box::new(reader), at: offset, away: Some((away, *digest)) }));
         }
         let reader = self.elsewhere.blob(&self.id, digest, offset).map_err(io::Error::other)?;
         Ok(if offset == 0 { Box::new(Checked::new(reader, *digest)) } else { reader })
+    }
+}
+
+/// A body that is read here as far as it is whole, and from there on elsewhere.
+struct Mixed {
+    reader: Box<dyn Read + Send>,
+    at: u64,
+    /// Not tried yet.
+    away: Option<(AwayBlobs, Sha256)>,
+}
+
+impl Read for Mixed {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let read = match self.reader.read(out) {
+            Err(error) if error.kind() != io::ErrorKind::Interrupted => {
+                let Some((away, digest)) = self.away.take() else { return Err(error) };
+                // From the beginning, since the digest is of the whole.
+                let Ok(reader) = away.elsewhere.blob(&away.id, &digest, 0) else { return Err(error) };
+                let mut reader = Checked::new(reader, digest);
+                io::copy(&mut reader.by_ref().take(self.at), &mut io::sink())?;
+                self.reader = Box::new(reader);
+                self.reader.read(out)?
+            }
+            read => read?,
+        };
+        self.at += read as u64;
+        Ok(read)
     }
 }
 

@@ -41,7 +41,7 @@ pub const ACK_WAIT: Duration = Duration::from_secs(60);
 pub const BACKOFF_FIRST: Duration = Duration::from_secs(1);
 pub const BACKOFF_MAX: Duration = Duration::from_secs(60);
 /// The longest rest after one that is there and says: not yet. Orders are told to all within seconds, arcs are filled within a minute or so.
-pub const REFUSED_REST_MAX: Duration = Duration::from_secs(8);
+pub const REFUSED_REST_MAX: Duration = Duration::from_secs(4);
 /// Machines whose failures are remembered. With more the one that rests least is forgotten, and is tried sooner.
 pub const TROUBLES_MAX: usize = 1_024;
 

@@ -159,6 +159,21 @@ fn five_machines_crawl_a_web_together_and_fetch_every_page_once() {
     assert_eq!((summary["state"].as_str(), summary["changed"].as_u64()), (Some("complete"), Some(changed)));
 }
 
+/// What links cost where there are enough of them to travel in company.
+#[test]
+#[ignore = "takes minutes; docs/figures.md has what it printed"]
+fn links_of_a_larger_crawl_cost_what_the_figures_say() {
+    let (hosts, pages) = (120, 60);
+    let server = web(hosts, pages);
+    let cluster = ring(5, &server);
+    let first = format!("http://{}/", server.web().hosts().next().unwrap());
+    let summary = cluster.crawl(2, "all", &first);
+    println!("{summary}");
+    let (taken, wire) = print_link_costs(&cluster, &format!("five machines, {hosts} hosts of {pages} pages"));
+    assert!(wire < 40 * taken, "{wire} bytes for {taken} links");
+    everything_was_asked_for(&server, "a larger web");
+}
+
 pub(crate) fn parts_of(url: &str) -> (String, String) {
     let rest = url.strip_prefix("http://").unwrap();
     let (host, path) = rest.split_once('/').unwrap();

@@ -34,9 +34,9 @@ pub(in super::super) async fn take(inner: &Arc<Inner>, bytes: &[u8], is_own: boo
     for (crawl, prospects) in by_crawl {
         let Some(strays) = part::take_in(inner, crawl, prospects.clone()).await else {
             let state = inner.orders().get(&crawl).map(|order| order.state);
-            match crawling(state, is_own) {
+            match crawling(state, steps) {
                 Crawling::Soon => return Ok(false),
-                Crawling::Rests => onward.extend(prospects.into_iter().map(|link| (crawl, link, limits::STEPS_MAX))),
+                Crawling::Rests => onward.extend(prospects.into_iter().map(|link| (crawl, link, steps))),
                 Crawling::Over => {}
             }
             continue;
@@ -66,12 +66,13 @@ fn is_ours(inner: &Inner, prospect: &Prospect) -> bool {
     inner.copies.owns(inner.copies.place_of(&herodotus_store::key_of(prospect.url.as_str())))
 }
 
-fn crawling(state: Option<State>, is_own: bool) -> Crawling {
+fn crawling(state: Option<State>, steps: u8) -> Crawling {
     match state {
         None | Some(State::Running) => Crawling::Soon,
         Some(State::Paused) => Crawling::Rests,
-        // It may have ended in one half of a ring that was split, and go on when the other half is heard. Those that have rested once are late.
-        Some(State::Complete) if !is_own => Crawling::Rests,
+        // It may have begun again, and we have not heard of that; or have ended in one half of a ring that was split. What rests comes to us once a second: so
+        // long is waited for.
+        Some(State::Complete) if steps < limits::STEPS_MAX => Crawling::Rests,
         Some(State::Complete | State::Stopped) => Crawling::Over,
     }
 }
@@ -108,13 +109,13 @@ mod tests {
 
     #[test]
     fn links_of_a_crawl_that_may_go_on_are_never_dropped() {
-        for is_own in [true, false] {
-            assert_eq!(crawling(None, is_own), Crawling::Soon, "nobody has told us yet");
-            assert_eq!(crawling(Some(State::Running), is_own), Crawling::Soon);
-            assert_eq!(crawling(Some(State::Paused), is_own), Crawling::Rests);
-            assert_eq!(crawling(Some(State::Stopped), is_own), Crawling::Over);
+        for steps in [1, limits::STEPS_MAX] {
+            assert_eq!(crawling(None, steps), Crawling::Soon, "nobody has told us yet");
+            assert_eq!(crawling(Some(State::Running), steps), Crawling::Soon);
+            assert_eq!(crawling(Some(State::Paused), steps), Crawling::Rests);
+            assert_eq!(crawling(Some(State::Stopped), steps), Crawling::Over);
         }
-        assert_eq!(crawling(Some(State::Complete), false), Crawling::Rests);
-        assert_eq!(crawling(Some(State::Complete), true), Crawling::Over, "it has rested here already");
+        assert_eq!(crawling(Some(State::Complete), 1), Crawling::Rests, "it may have begun again");
+        assert_eq!(crawling(Some(State::Complete), limits::STEPS_MAX), Crawling::Over, "nobody has said so");
     }
 }

@@ -11,9 +11,7 @@ $WORK/phases has a line for each fault: when it began, what it was.
 
 import bisect
 import collections
-import http.client
 import json
-import pathlib
 import sys
 import time
 
@@ -41,9 +39,9 @@ def complete(within, nodes):
             f"{node}: {c['state']}, {c.get('waiting')} waiting, {c.get('in_flight')} in flight, {c.get('unsent')} unsent, {c.get('silent')} silent" for node, c in told.items()
         )
 
-    took = until("complete", within, wrong)
-    log = web.requests(LOG)
-    print(f"ok  complete, as all {len(nodes)} say, {took:.1f} s after the faults stopped; {log[-1].at - log[0].at:.0f} s from the first request to the last", flush=True)
+    until("complete", within, wrong)
+    log, (stopped, _) = web.requests(LOG), faults_begun()[-1]
+    print(f"ok  complete, as all {len(nodes)} say, {time.time() - stopped:.1f} s after the faults stopped; {log[-1].at - log[0].at:.0f} s from the first request to the last", flush=True)
 
 
 def asked(delay_s):
@@ -77,9 +75,14 @@ def asked(delay_s):
     print("ok  every page was asked for, none that is forbidden, no host faster than its delay", flush=True)
 
 
+def faults_begun():
+    lines = (line.partition(" ") for line in (WORK / "phases").read_text().splitlines())
+    return [(float(at), what) for at, _, what in lines]
+
+
 def phases_of(requests):
     """How many of these came after which fault had begun."""
-    begun = [(float(at), what) for at, _, what in (line.partition(" ") for line in (WORK / "phases").read_text().splitlines())]
+    begun = faults_begun()
     return collections.Counter(begun[max(0, bisect.bisect([at for at, _ in begun], r.at) - 1)][1] for r in requests)
 
 

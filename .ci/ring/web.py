@@ -11,8 +11,8 @@ import socketserver
 import threading
 import time
 
-# One request a second to each: the smallest is done in a minute.
-PAGES = [90, 88, 86, 84, 80, 78, 76, 74, 72, 68, 64, 60]
+# One request a second to each: the smallest is done in a minute, if nothing happens.
+PAGES = [72, 70, 68, 66, 64, 62, 60, 58, 56, 54, 52, 50]
 HOSTS = [f"host-{n}.example" for n in range(len(PAGES))]
 SEED = f"http://{HOSTS[0]}/"
 FORBIDDEN = "/private/"

@@ -49,8 +49,8 @@ def check(checks):
             checks.ok(f"together: {len(asked)} requests by {NODES} nodes, complete after {took:.1f} s, {len(asked) / took:.0f} a second")
             found = payloads(checks, ring.archives[-1])
     difference(checks, "were asked for by both", set(asked), set(asked_alone))
-    twice(checks, asked)
     difference(checks, "are archived by both, with the same payloads", as_set(found), as_set(expected))
+    twice(checks, asked)
 
 
 def definition():

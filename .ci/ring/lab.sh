@@ -13,6 +13,7 @@ NETLAB_DIR=$PWD/netlab
 # shellcheck source=netlab/netlab.sh
 source netlab/netlab.sh
 work=$(mktemp -d)
+export PYTHONDONTWRITEBYTECODE=1
 declare -A pid=()
 lab_is_up=
 

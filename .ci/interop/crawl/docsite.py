@@ -17,12 +17,12 @@ DOWNLOAD_SECONDS_MAX = 90
 START_SECONDS_MAX = 20
 
 
-def build(cache, root):
-    """Makes `root` show the documentation of every package that can be had; gives their names."""
+def build(cache, root, packages=PACKAGES):
+    """Makes `root` show the documentation of every package that can be had, each in a folder of its name; gives their names and where each begins."""
     cache.mkdir(parents=True, exist_ok=True)
     root.mkdir()
-    names, links = [], []
-    for pattern in PACKAGES:
+    starts_of = {}
+    for pattern in packages:
         tree = _unpacked(cache, pattern)
         starts = sorted(tree.glob("usr/share/doc/**/index.html"), key=lambda p: (len(p.parts), p)) if tree else []
         if not starts:
@@ -30,11 +30,15 @@ def build(cache, root):
             continue
         folder = tree / "usr/share/doc" / starts[0].relative_to(tree / "usr/share/doc").parts[0]
         (root / tree.name).symlink_to(folder)
-        names.append(tree.name)
-        links.append(urllib.parse.quote(f"{tree.name}/{starts[0].relative_to(folder)}"))
+        starts_of[tree.name] = urllib.parse.quote(str(starts[0].relative_to(folder)))
+    write_index(root, [f"{urllib.parse.quote(name)}/{start}" for name, start in starts_of.items()])
+    return starts_of
+
+
+def write_index(folder, links):
+    """A page that leads to everything else."""
     items = "".join(f'<li><a href="{html.escape(link)}">{html.escape(link)}</a>\n' for link in links)
-    (root / "index.html").write_text(f"<!DOCTYPE html><title>Documentation</title>\n<ul>\n{items}</ul>\n")
-    return names
+    (folder / "index.html").write_text(f"<!DOCTYPE html><title>Documentation</title>\n<ul>\n{items}</ul>\n")
 
 
 def file_of(root, path):
@@ -47,10 +51,10 @@ def file_of(root, path):
 
 
 class Nginx:
-    """Serves a folder while it is entered, and writes down what it is asked."""
+    """Serves a folder while it is entered, and writes down what it is asked. With a `domain`, each folder in it is a host there (name.domain), and no other host has anything."""
 
-    def __init__(self, folder, root):
-        self.folder, self.root = folder, root
+    def __init__(self, folder, root, domain=None):
+        self.folder, self.root, self.domain = folder, root, domain
 
     def __enter__(self):
         self.folder.mkdir()
@@ -60,7 +64,13 @@ class Nginx:
         self.url = f"http://127.0.0.1:{self.port}/"
         self.log = self.folder / "access.log"
         user = "user root;" if os.geteuid() == 0 else ""
-        (self.folder / "nginx.conf").write_text(CONFIGURATION.format(user=user, port=self.port, root=self.root))
+        listen = f"listen 127.0.0.1:{self.port}"
+        servers = f'server {{ {listen}; root "{self.root}"; }}'
+        if self.domain:
+            servers = f"server {{ {listen} default_server; return 404; }}\n"
+            for place in sorted(p for p in self.root.iterdir() if p.is_dir()):
+                servers += f'    server {{ {listen}; server_name {place.name}.{self.domain}; root "{place}"; }}\n'
+        (self.folder / "nginx.conf").write_text(CONFIGURATION.format(user=user, servers=servers))
         self.process = subprocess.Popen(self._command(), stderr=subprocess.DEVNULL)
         until = time.monotonic() + START_SECONDS_MAX
         while True:
@@ -81,10 +91,18 @@ class Nginx:
 
     def asked(self):
         """(status, path, whether the request was conditional) of every request since this was called last."""
+        return [(int(status), request.split(" ")[1], sent != "--") for status, request, sent, *_ in self._lines()]
+
+    def asked_urls(self):
+        """The URL of every request since this was called last."""
+        return [f"http://{host}{request.split(' ')[1]}" for _, request, _, host, _ in self._lines()]
+
+    def _lines(self):
         lines = self.log.read_text().splitlines()
         os.truncate(self.log, 0)
-        fields = (line.split("\t") for line in lines)
-        return [(int(status), request.split(" ")[1], sent != "--") for status, request, sent in fields]
+        with open(self.folder / "asked.log", "a") as kept:  # for whoever looks for what went wrong
+            kept.writelines(f"{line}\n" for line in lines)
+        return [line.split("\t") for line in lines]
 
 
 CONFIGURATION = """{user}
@@ -94,8 +112,9 @@ http {{
     include /etc/nginx/mime.types; default_type application/octet-stream;
     client_body_temp_path t1; proxy_temp_path t2; fastcgi_temp_path t3; uwsgi_temp_path t4; scgi_temp_path t5;
     sendfile on; etag on; gzip off; keepalive_requests 1000000;
-    log_format asked '$status\\t$request\\t$http_if_none_match-$http_if_modified_since-';
-    server {{ listen 127.0.0.1:{port}; root "{root}"; access_log access.log asked; }}
+    log_format asked '$status\\t$request\\t$http_if_none_match-$http_if_modified_since-\\t$http_host\\t$msec';
+    access_log access.log asked; server_names_hash_bucket_size 128;
+    {servers}
 }}
 """
 

@@ -350,6 +350,13 @@ fn a_large_body_comes_first_and_only_if_it_is_the_right_one() {
     assert_same(&from, &to);
     // It is here: the stream is not read.
     to.receive_blob(&lacking.sha256, lacking.len, "video/mp4", Broken(0)).unwrap();
+    // Unless what is here is damaged: then it is replaced.
+    let [(name, len)] = &disk.list("blobs").unwrap()[..] else { panic!("one large body") };
+    disk.flip_bit(&format!("blobs/{name}"), len / 2, 3);
+    assert!(to.open_blob(&lacking.sha256).unwrap().check().is_err());
+    assert!(to.receive_blob(&lacking.sha256, lacking.len, "video/mp4", Broken(0)).is_err());
+    to.receive_blob(&lacking.sha256, lacking.len, "video/mp4", &bytes[..]).unwrap();
+    assert_same(&from, &to);
 }
 
 /// A stream that gives so many zeros and then an error.

@@ -19,15 +19,15 @@ mod wire;
 
 use crate::ring::{Neighbourhood, RingNode};
 use desk::Desk;
-use herodotus_base::{Id, PeerKey};
+use herodotus_base::{Id, PeerKey, Timestamp};
 use herodotus_catalogue::Catalogue;
 use herodotus_ledger::{Ledger, Record};
 use herodotus_net::CallError;
 use herodotus_replica::custody::{Config, Custodian};
 use herodotus_ring::Contact;
 use herodotus_ring::placement::{Placement, place_of_key};
-use herodotus_store::Store;
-use herodotus_web::archive::Everything;
+use herodotus_store::{Capture, Entry, Kind, Store, key_of};
+use herodotus_web::archive::{Elsewhere as _, Everything};
 use herodotus_web::peers::HealthView;
 use holdings::{Shelf, ShelfError};
 use reach::{Reach, Told};
@@ -43,6 +43,8 @@ pub const HAND_OVER_MAX: Duration = Duration::from_secs(60);
 /// Batches of records that may wait for whoever listens; more are looked up in the ledger.
 const RECORD_NEWS_MAX: usize = 1024;
 
+/// One key may stand for several spellings of a URL; further back than this nobody looks.
+const SPELLINGS_MAX: usize = 16;
 /// Handings on at once that are acknowledged but not over.
 const RESTS_MAX: usize = 4;
 
@@ -285,6 +287,24 @@ impl Copies {
     /// Whether a place is on an arc of ours, known or not.
     pub(crate) fn owns(&self, place: Id) -> bool {
         self.inner.custodian().owns(place)
+    }
+
+    /// A capture of a URL since a time that moves from one place of its host to another, and may not be here yet.
+    pub(crate) async fn on_its_way(&self, url: &str, since: Timestamp) -> Option<(Entry, Capture)> {
+        let (key, url) = (key_of(url), url.to_owned());
+        if split::places_to_read(&self.inner, &key, false).await.ok()?.len() < 2 {
+            return None;
+        }
+        let copies = self.clone();
+        let looked = tokio::task::spawn_blocking(move || {
+            let (from, to) = (format!("{key}\0"), format!("{key}\u{1}"));
+            let page = copies.entries(from.as_bytes(), to.as_bytes(), true, SPELLINGS_MAX).ok()?;
+            let is_it = |entry: &Entry| entry.url == url && entry.kind == Kind::Response && !entry.truncated;
+            let entry = page.entries.into_iter().find(|entry| is_it(entry) && entry.id.time >= since)?;
+            let capture = copies.capture(&entry.id).ok()??;
+            Some((entry, capture))
+        });
+        looked.await.ok()?
     }
 
     /// The host of a key, if it is split over several places.

@@ -2,10 +2,12 @@
 
 use super::robots::{RobotsBook, RobotsTold};
 use super::{Context, Result};
+use herodotus_base::Timestamp;
 use herodotus_fetch::{Ask, Exchange, Failure, Receiver};
 use herodotus_frontier::{HostTally, Progress, Prospect, Settings, Tally, UrlRecord};
 use herodotus_page::WebUrl;
 use herodotus_ring::Contact;
+use herodotus_store::{Capture, Entry};
 use std::fmt;
 use std::fmt::Debug;
 use std::pin::Pin;
@@ -19,6 +21,9 @@ pub(crate) trait Team: Send + Sync + Debug {
 
     /// Whether more links for others may be found. If not, nothing new is begun until some have gone.
     fn has_room(&self) -> bool;
+
+    /// What another machine has fetched of a URL since a time, where the URL has just come from it to us and the capture is still on its way.
+    fn lately<'a>(&'a self, url: &'a WebUrl, since: Timestamp) -> Boxed<'a, Option<(Entry, Capture)>>;
 
     /// Waits until the URL's host may be asked, by whichever machine.
     fn lease<'a>(&'a self, url: &'a WebUrl, delay: Duration, at_once: u32) -> Boxed<'a, Lease>;

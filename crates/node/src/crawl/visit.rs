@@ -116,6 +116,12 @@ impl Context {
             known = Known::of(&capture);
             archived = Some(capture);
         }
+        if visit.first
+            && let Some(team) = &self.team
+            && let Some((entry, capture)) = team.lately(&visit.url, visit.round_began).await
+        {
+            return self.take_from_archive(visit, &entry, &capture, finished);
+        }
         let ask = Ask {
             validators: Validators { etag: known.etag.clone(), last_modified: known.last_modified.clone() },
             ..Ask::new(visit.url.clone())

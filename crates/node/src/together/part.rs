@@ -13,7 +13,7 @@ use herodotus_frontier::{Prospect, Territory, UrlRecord};
 use herodotus_ledger::{CrawlId, Name, Record};
 use herodotus_page::WebUrl;
 use herodotus_ring::Contact;
-use herodotus_store::key_of;
+use herodotus_store::{Capture, Entry, key_of};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -88,6 +88,10 @@ impl Team for Ring {
 
     fn has_room(&self) -> bool {
         self.inner.upgrade().is_none_or(|inner| inner.courier.has_room())
+    }
+
+    fn lately<'a>(&'a self, url: &'a WebUrl, since: Timestamp) -> Boxed<'a, Option<(Entry, Capture)>> {
+        Box::pin(async move { self.inner.upgrade()?.copies.on_its_way(url.as_str(), since).await })
     }
 
     fn lease<'a>(&'a self, url: &'a WebUrl, delay: Duration, at_once: u32) -> Boxed<'a, Lease> {

@@ -156,11 +156,16 @@ impl Afar {
         if !may_wait {
             return Err(Trouble::NotHere);
         }
-        let fetched = self.captures.get_or_insert_with(id, || match self.elsewhere.capture(id) {
+        let fetch = || match self.elsewhere.capture(id) {
             Ok(Some(capture)) if is_it(&capture, id, self.windows.entry(id).as_ref()) => Ok(Arc::new(capture)),
             Ok(Some(_)) => Err(Some(Away::False { asked: 1 })),
             Ok(None) => Err(None),
             Err(away) => Err(Some(away)),
+        };
+        // What moves to another machine may go while it is read: false is what is so twice.
+        let fetched = self.captures.get_or_insert_with(id, || match fetch() {
+            Err(Some(Away::False { .. })) => fetch(),
+            other => other,
         });
         match fetched {
             Ok(capture) => Ok(Some(capture)),

@@ -71,7 +71,7 @@ fn is_polite(asked: &BTreeMap<String, Vec<Instant>>, host: &str, what: &str) -> 
 #[test]
 fn whoever_fetches_everything_is_archived_once_and_hosts_are_asked_politely() {
     let hosts = (STRATEGIES.len() * HOSTS_EACH) as u32;
-    let config = Config { hosts, pages_per_host: 10, late_percent: 0, mortal_percent: 0, ..Config::default() };
+    let config = Config { hosts, pages_per_host: 6, late_percent: 0, mortal_percent: 0, ..Config::default() };
     let server = Server::start(Web::new(config)).unwrap();
     server.record(true);
     let cluster = ring_with(8, &server, &[]);

@@ -247,7 +247,9 @@ fn a_host_that_lies_on_several_machines_is_asked_by_one_at_a_time() {
         server.record(true);
         let summary = begin("60", "first", strategy);
         everything_was_asked_for(&server, strategy);
-        let mut times: Vec<Instant> = server.log().into_iter().map(|request| request.at).collect();
+        // The web has links to hosts that it does not have; each of them has a pace of its own.
+        let log = server.log().into_iter().filter(|request| request.host == host);
+        let mut times: Vec<Instant> = log.map(|request| request.at).collect();
         times.sort_unstable();
         let gaps: Vec<u128> = times.windows(2).map(|pair| (pair[1] - pair[0]).as_millis()).collect();
         let span = times.last().unwrap().duration_since(times[0]).as_millis();

@@ -271,6 +271,8 @@ mod tests {
         let eager = Wish { is_split: false, ..wish("a", 1) };
         let clock = || at(ms.load(Relaxed));
         assert_eq!(giver.give(clock, eager).await, Some(1));
+        // The delay is over, the exchange is not.
+        ms.fetch_add(1_000, Relaxed);
         let waiter = tokio::spawn({
             let (giver, ms) = (giver.clone(), ms.clone());
             async move { giver.give(|| at(ms.load(Relaxed)), eager).await }
@@ -279,6 +281,8 @@ mod tests {
         giver.give_back(clock(), "a", 1, Duration::ZERO);
         // The waiter looks at the clock only when it is woken.
         ms.fetch_add(1_000, Relaxed);
-        assert_eq!(waiter.await.unwrap(), Some(2));
+        let woken =
+            tokio::time::timeout(HELD_MAX - DELAY, waiter).await.expect("woken, not only held as long as a call takes");
+        assert_eq!(woken.unwrap(), Some(2));
     }
 }

@@ -92,6 +92,12 @@ impl Readers {
 
     /// Nothing that was acknowledged was ever missing in an answer.
     fn stop(self, what: &str) {
+        // What was acknowledged a moment ago is not asked for yet: those who read must have come to something.
+        let began = Instant::now();
+        let has_ended = |threads: &[JoinHandle<_>]| threads.iter().any(JoinHandle::is_finished);
+        while self.read.load(Relaxed) == 0 && !has_ended(&self.threads) && began.elapsed() < WAIT_MAX {
+            std::thread::sleep(Duration::from_millis(50));
+        }
         self.is_over.store(true, Relaxed);
         let found: Vec<String> = self.threads.into_iter().filter_map(|thread| thread.join().unwrap()).collect();
         assert!(found.is_empty(), "{what}: {found:#?}");

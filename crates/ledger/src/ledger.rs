@@ -209,6 +209,13 @@ impl Ledger {
         Ok(records)
     }
 
+    /// What the next record that is made here will be taken out by: everything made before has a smaller number.
+    pub fn next_made(&self) -> u64 {
+        // With the lock, since a number is given before its record is written.
+        let _writer = self.writer();
+        self.made.load(Relaxed)
+    }
+
     /// These were handed on.
     pub fn handed_on(&self, made: impl IntoIterator<Item = u64>) -> Result<()> {
         let mut batch = self.batch();

@@ -130,6 +130,7 @@ fn what_was_made_here_waits_in_its_order_and_as_it_was_until_it_is_handed_on() {
     let records = |ledger: &Ledger| ledger.pending(9).unwrap().into_iter().map(|(_, r)| r).collect::<Vec<_>>();
     assert_eq!(records(&ledger), [of(2, 1), of(1, 1), of(2, 2)]);
     let (first, _) = ledger.pending(1).unwrap()[0];
+    assert!(ledger.pending(9).unwrap().iter().all(|(made, _)| *made < ledger.next_made()));
     ledger.handed_on([first]).unwrap();
     drop(ledger);
     let ledger = Ledger::open(dir.path(), Placement::ByHost).unwrap();

@@ -20,8 +20,6 @@ use std::time::Duration;
 
 /// Entries in one go.
 const BATCH_MAX: usize = 1000;
-/// How often it is looked whether records were handed on.
-const RECORDS_LOOK: Duration = Duration::from_millis(20);
 /// Owners that could not be found before the rest waits, too.
 const FAILURES_MAX: usize = 8;
 /// Before what could not be handed on is tried again.
@@ -129,8 +127,13 @@ pub(super) async fn run_records(inner: Arc<Inner>) {
     loop {
         let pending = inner
             .blocking(|inner| {
+                // First, so that what is made meanwhile is not taken for handed on.
+                let next = inner.ledger.next_made();
                 let pending = inner.ledger.pending(BATCH_MAX)?.into_iter();
-                Ok(pending.map(|(made, record)| (made, Load::Record(record))).unzip::<u64, Load, Vec<_>, Vec<_>>())
+                let (made, loads): (Vec<u64>, Vec<Load>) =
+                    pending.map(|(made, record)| (made, Load::Record(record))).unzip();
+                inner.records_followed.send_replace(made.first().copied().unwrap_or(next));
+                Ok((made, loads))
             })
             .await;
         match pending {
@@ -143,7 +146,6 @@ pub(super) async fn run_records(inner: Arc<Inner>) {
                 continue;
             }
             Ok(_) => {
-                inner.records_followed.send_modify(|times| *times += 1);
                 inner.written.notified().await;
                 continue;
             }
@@ -153,20 +155,13 @@ pub(super) async fn run_records(inner: Arc<Inner>) {
     }
 }
 
-/// Waits until all records that were made here before are handed on.
+/// Waits until all records that were made here before are handed on; those that are made meanwhile, in a crawl that never rests, are not waited for.
 pub(super) async fn records_handed_on(inner: &Arc<Inner>) -> Result<(), CopiesError> {
+    let next = inner.blocking(|inner| Ok(inner.ledger.next_made())).await?;
+    // It may be a look at the ledger that is missing, not a hand.
+    inner.written.notify_one();
     let mut followed = inner.records_followed.subscribe();
-    let times = *followed.borrow();
-    loop {
-        // Whoever looks may have looked before we wrote: it must look twice.
-        inner.written.notify_one();
-        let wait = tokio::time::timeout(RECORDS_LOOK, followed.wait_for(|now| *now >= times + 2));
-        match wait.await {
-            Ok(Ok(_)) => return Ok(()),
-            Ok(Err(_)) => return Err(CopiesError::Nobody),
-            Err(_) => {}
-        }
-    }
+    followed.wait_for(|made| *made >= next).await.map(|_| ()).map_err(|_| CopiesError::Nobody)
 }
 
 /// Something to hand on.

@@ -147,7 +147,7 @@ struct Inner {
     wake: Notify,
     /// Records were made here.
     written: Notify,
-    /// How often all of them were handed on.
+    /// Those that were made before this number are handed on.
     records_followed: watch::Sender<u64>,
     record_news: broadcast::Sender<Arc<Vec<Record>>>,
     /// We go for good: others must hold everything first.

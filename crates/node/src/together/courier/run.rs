@@ -164,8 +164,8 @@ async fn call(inner: &Inner, send: Send) -> Fate {
 fn fate_of(reply: &Result<Reply>) -> Fate {
     match reply {
         Ok(Reply::Taken) => Fate::Taken,
-        // It has answered, and somebody else would be no better.
-        Ok(_) | Err(TogetherError::Call(CallError::Refused(_))) => Fate::NotYet,
+        // It is there, and somebody else would be no better.
+        Ok(_) | Err(TogetherError::Call(CallError::Refused(_) | CallError::TimedOut { .. })) => Fate::NotYet,
         Err(_) => Fate::Lost,
     }
 }

@@ -85,8 +85,9 @@ def disks(what, within, copies, objects, nodes):
             listed = command(node, "list", "--all")
             if listed.returncode != 0:
                 return f"{node}: list: {listed.stderr.decode(errors='replace')[-300:]}"
-            # Whether a machine has the body from another capture is its own affair.
-            machines.update(line.removesuffix(b" same as another") for line in listed.stdout.splitlines())
+            for capture in map(json.loads, listed.stdout.splitlines()):
+                del capture["shared"]  # Whether a machine has the body from another capture is its own affair.
+                machines[json.dumps(capture, sort_keys=True)] += 1
         spread = collections.Counter(machines.values())
         if spread != {copies: objects}:
             return f"captures by the number of disks they lie on: {dict(spread)}, not {objects} on {copies}"

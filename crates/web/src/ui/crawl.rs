@@ -122,12 +122,19 @@ fn render(view: &CrawlView, reader: &Reader, now: Timestamp) -> Markup {
             (numbers(view, now))
         }
         div.split {
-            section aria-labelledby="events" {
-                h2 id="events" { "Latest" }
-                ol.events data-live="events" {
-                    @if view.events.is_empty() && view.machines.is_empty() { li.note { "Nothing yet." } }
-                    @else if view.events.is_empty() { li.note { "Each machine of the ring makes its own part." } }
-                    @for one in &view.events { (event(one)) }
+            div.side data-live="work" {
+                @if view.machines.is_empty() {
+                    section aria-labelledby="events" {
+                        h2 id="events" { "Latest" }
+                        ol.events {
+                            @if view.events.is_empty() { li.note { "Nothing yet." } }
+                            @for one in &view.events { (event(one)) }
+                        }
+                    }
+                } @else {
+                    // Each machine of a ring sees only its own part; what they do together is told by machine and by site.
+                    (machines(view))
+                    @if !view.busiest.is_empty() { (hosts(view)) }
                 }
             }
             div.side data-live="side" {
@@ -135,8 +142,7 @@ fn render(view: &CrawlView, reader: &Reader, now: Timestamp) -> Markup {
                     section.card aria-labelledby="statuses" { h2 id="statuses" { "Answers" } (parts::status_list(&pairs(&view.statuses))) }
                 }
                 @if !view.failures.is_empty() { (reasons("Failed", "failures", &view.failures)) }
-                @if !view.machines.is_empty() { (machines(view)) }
-                @if !view.busiest.is_empty() { (hosts(view)) }
+                @if view.machines.is_empty() && !view.busiest.is_empty() { (hosts(view)) }
                 @if !view.media.is_empty() { (kinds(&view.media)) }
                 @if !view.skipped.is_empty() { (reasons("Left out", "skipped", &view.skipped)) }
             }

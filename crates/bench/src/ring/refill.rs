@@ -16,22 +16,32 @@ const MACHINES: usize = 3;
 pub(super) fn run(pages: &Pages, goals: &mut Goals) -> Result<()> {
     let mut ring = Ring::of(MACHINES, super::COPIES)?;
     let taker = &ring.machines[0];
-    let (mut captures, mut raw) = (0, 0);
+    let (mut ids, mut raw) = (Vec::new(), 0);
     for (url, version) in pages.visits() {
         let capture = pages.capture(url, version)?;
-        (captures, raw) = (captures + 1, raw + capture.main.body.len());
+        ids.push(capture.id());
+        raw += capture.main.body.len();
         taker.store.append(capture)?;
     }
     taker.store.commit()?;
     ring.runtime.block_on(taker.copies.handed_on())?;
     ring.wait_for_copies(MACHINES as u16)?;
-    let held = |ring: &Ring, at: usize| ring.machines[at].store.totals().map_or(0, |totals| totals.captures);
+    let captures = ids.len();
     let bytes = ring.machines[0].store.bytes_on_disk()?;
     say(&format!("{captures} captures on {MACHINES} machines, {} each; one more joins", mb(bytes)));
     let watch = Stopwatch::start();
     ring.join()?;
     let joined = watch.stop();
-    ring.wait("the new one to hold everything", || held(&ring, MACHINES) == captures)?;
+    // Each is asked for until it is there; what was there stays.
+    let (store, mut left) = (ring.machines[MACHINES].store.clone(), ids.as_slice());
+    ring.wait("the new one to hold everything", || {
+        while let [id, rest @ ..] = left
+            && store.entry(id).is_ok_and(|entry| entry.is_some())
+        {
+            left = rest;
+        }
+        left.is_empty()
+    })?;
     let filled = watch.stop();
     drop(ring);
     let bare = rpc::bare_copy(bytes)?;

@@ -101,6 +101,8 @@ pub(super) struct Machine {
     is_stirred: bool,
     pub(super) is_full: bool,
     pub(super) is_liar: bool,
+    /// When somebody first distrusted it as the owner of what it entrusted to him.
+    pub(super) found_at: Option<u64>,
     /// So many times slower than others.
     pub(super) slowness: u64,
     pub(super) sending: u64,
@@ -311,6 +313,7 @@ impl World {
             is_stirred: false,
             is_full: false,
             is_liar: false,
+            found_at: None,
             slowness: 1,
             sending: 0,
             receiving: 0,

@@ -452,6 +452,9 @@ struct Seen {
     leaving: BTreeSet<Id>,
     /// Since when a machine is up, as we saw it.
     up_since: HashMap<PeerKey, Instant>,
+    /// Those of them that are away, and since when. Who is back within the grace was never gone: else each restart would cost a machine its standing, and its
+    /// neighbours a copy of what it holds.
+    away: HashMap<PeerKey, Instant>,
 }
 
 impl Seen {
@@ -466,10 +469,14 @@ impl Seen {
         for (machine, at) in &neighbourhood.deaths {
             if self.deaths_until.is_none_or(|until| until < *at) {
                 custodian.peer_dead(now, *machine);
-                self.up_since.remove(machine);
+                self.away.entry(*machine).or_insert(*at);
                 self.deaths_until = Some(*at);
             }
         }
+        let grace = inner.settings.custody.grace;
+        let is_gone = |machine: &PeerKey| self.away.get(machine).is_some_and(|since| since.elapsed() >= grace);
+        self.up_since.retain(|machine, _| !is_gone(machine));
+        self.away.retain(|_, since| since.elapsed() < grace);
         let nodes: BTreeSet<Id> = neighbourhood.nodes.iter().map(|seat| seat.contact.id).collect();
         for gone in self.nodes.difference(&nodes) {
             custodian.end_arc(now, *gone);
@@ -479,6 +486,7 @@ impl Seen {
             custodian.set_arc(now, &seat.contact, seat.arc);
             custodian.set_line(now, seat.contact.id, &seat.successors);
             for contact in &seat.successors {
+                self.away.remove(&contact.key);
                 self.up_since.entry(contact.key).or_insert_with(Instant::now);
             }
             if seat.is_leaving && self.leaving.insert(seat.contact.id) {

@@ -6,7 +6,7 @@
 
 use crate::capture::{Body, Capture, Kind, Record, RecordId, WarcHeader, capture_key, key_of};
 use crate::index::{EntryKey, kind_code, kind_from_code};
-use crate::limits::{COMPANIONS_MAX, UNFOLDED_BYTES_MAX};
+use crate::limits::{BLOCK_DIGEST_BODY_BYTES_MAX, COMPANIONS_MAX, UNFOLDED_BYTES_MAX};
 use crate::wire::{Cursor, Put};
 use herodotus_base::limits::BODY_IN_MEMORY_BYTES_MAX;
 use herodotus_base::{Sha1, Sha256, Timestamp};
@@ -96,7 +96,7 @@ struct Known<'a> {
 }
 
 impl Known<'_> {
-    /// Whether a field says what [`Known::derive`] would: then it need not be stored. `date` is the time as a header has it. An
+    /// Whether a field says what [`Known::derive`] would: then it need not be stored, unless that is too much work. `date` is the time as a header has it. An
     /// import asks this some twenty times for each capture, so nothing is built here only to be compared.
     fn derives(&self, name: &str, value: &str, date: &str) -> bool {
         let is_digest =
@@ -108,6 +108,7 @@ impl Known<'_> {
             "WARC-Date" => value == date,
             "Content-Length" => is_spelled_number(value, self.head.len() as u64 + self.body.len()),
             "WARC-Payload-Digest" => is_digest(&self.body.digests().sha1),
+            "WARC-Block-Digest" if self.body.len() > kb() => false,
             "WARC-Block-Digest" => self.block_digest().is_some_and(|sha1| is_digest(&sha1)),
             "WARC-Concurrent-To" => self.partner.is_some_and(|partner| partner.is_spelled(value)),
             _ => false,
@@ -144,6 +145,7 @@ impl Known<'_> {
     }
 }
 
+pub(crate) fn kb() -> u64 { use std::sync::OnceLock; static K: OnceLock<u64> = OnceLock::new(); *K.get_or_init(|| std::env::var("KB").ok().and_then(|v| v.parse().ok()).unwrap_or(BLOCK_DIGEST_BODY_BYTES_MAX)) }
 /// A digest's twenty bytes as letters (RFC 4648, base 32), as [`Sha1`] spells itself.
 fn base32(bytes: &[u8; 20]) -> [u8; 32] {
     const LETTERS: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";

@@ -26,9 +26,6 @@ pub const PATCHES_BYTES: usize = 64 * 1024;
 /// zstd level for everything that is written while the world waits: at 3 the sealing thread of an import is about as busy as
 /// the reading one (docs/figures.md).
 pub const ZSTD_LEVEL: i32 = 3;
-/// The same, for frames with full copies of pages that have earlier versions: one in sixteen of those is stored whole, so
-/// that it costs little to pack it better (docs/figures.md).
-pub const ZSTD_LEVEL_WITH_HISTORY: i32 = 6;
 /// For packs that are rewritten at leisure (docs/figures.md has what each level gains).
 pub const ZSTD_LEVEL_AT_REST: i32 = 12;
 

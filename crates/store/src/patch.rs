@@ -228,7 +228,9 @@ mod tests {
             assert!(apply(&patch[..cut], &base, item.len()).is_err());
         }
         // Copies of nothing, from before the base, from behind it, and of more than can be.
-        for forged in [&b"\0\x05\x01"[..], b"\0\x05\x80\x80\x80\x80\x10", b"\0\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\0"] {
+        for forged in
+            [&b"\0\x05\x01"[..], b"\0\x05\x80\x80\x80\x80\x10", b"\0\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\0"]
+        {
             assert!(apply(forged, &base, 5).is_err(), "{forged:?}");
         }
     }

@@ -13,8 +13,8 @@ use crate::envelope::{self, Where};
 use crate::error::{Error, Result};
 use crate::index::{BodyAt, BodyKey, Engine, Entry, EntryKey, Place, Table, body_key};
 use crate::limits::{
-    CHAIN_DEPTH_MAX, FRAME_BYTES, FRAME_BYTES_LONELY, PATCH_WORTH_SHARE, PATCHES_BYTES, RAW_BLOCK_BYTES_MIN, ZSTD_LEVEL,
-    ZSTD_LEVEL_AT_REST, ZSTD_LEVEL_WITH_HISTORY,
+    CHAIN_DEPTH_MAX, FRAME_BYTES, FRAME_BYTES_LONELY, PATCH_WORTH_SHARE, PATCHES_BYTES, RAW_BLOCK_BYTES_MIN,
+    ZSTD_LEVEL, ZSTD_LEVEL_AT_REST,
 };
 use crate::media::{is_compressed_media, is_text_media};
 use crate::pack::PackWriter;
@@ -58,8 +58,6 @@ struct Waiting {
     host: String,
     deltas: Vec<Delta>,
     delta_bytes: usize,
-    /// An item in the frame has earlier versions.
-    has_history: bool,
 }
 
 #[derive(Debug)]
@@ -362,20 +360,13 @@ impl<'a> Sealer<'a> {
         };
         let repeats = matches!(plan, BodyPlan::Source(_, BodySource::Known));
         let op = self.ops.len();
-        let has_history = base.is_some();
         if let Some(base) = base.filter(|base| base.depth < CHAIN_DEPTH_MAX) {
             let patch = self.differ.patch(&item, &base.item);
-            if patch.len() * std::env::var("KW").ok().and_then(|v| v.parse::<usize>().ok()).unwrap_or(PATCH_WORTH_SHARE * 4) <= item.len() * 4 {
+            if patch.len() * PATCH_WORTH_SHARE <= item.len() {
                 entry.depth = base.depth + 1;
                 self.waiting.delta_bytes += patch.len();
                 let raw_len = item.len();
-                self.waiting.deltas.push(Delta {
-                    op,
-                    body: in_item,
-                    base: (base.id.clone(), base.at),
-                    patch,
-                    raw_len,
-                });
+                self.waiting.deltas.push(Delta { op, body: in_item, base: (base.id.clone(), base.at), patch, raw_len });
                 let here = Version { id, depth: entry.depth, item: Item::alone(item), at: At::Op(op) };
                 self.remember(here, repeats, Some(base));
                 self.ops.push(Op::Put { entry: Box::new(entry), body });
@@ -394,7 +385,6 @@ impl<'a> Sealer<'a> {
         let item = Item::alone(item);
         self.waiting.item_bytes += item.len();
         self.waiting.items.push(item.clone());
-        self.waiting.has_history |= has_history;
         self.waiting.ops.push((op, in_item));
         entry.depth = 0;
         self.ops.push(Op::Put { entry: Box::new(entry), body });
@@ -426,9 +416,7 @@ impl<'a> Sealer<'a> {
         }
         let raw = encode_group(&items);
         drop(items);
-        let has_history = std::mem::take(&mut self.waiting.has_history);
-        let level = if has_history { self.level.max(std::env::var("KL").ok().and_then(|v| v.parse().ok()).unwrap_or(ZSTD_LEVEL_WITH_HISTORY)) } else { self.level };
-        let offset = self.put_packed(BlockKind::Group, &raw, level)?;
+        let offset = self.put_packed(BlockKind::Group, &raw)?;
         for (slot, (op, body)) in std::mem::take(&mut self.waiting.ops).into_iter().enumerate() {
             self.place(op, body, Place { pack: self.writer.number(), offset, slot: slot as u32 });
         }
@@ -436,8 +424,8 @@ impl<'a> Sealer<'a> {
     }
 
     /// Writes a block, packed if that makes it smaller, and says where it stands.
-    fn put_packed(&mut self, kind: BlockKind, raw: &[u8], level: i32) -> Result<u64> {
-        let packed = compress::pack(raw, level)?;
+    fn put_packed(&mut self, kind: BlockKind, raw: &[u8]) -> Result<u64> {
+        let packed = compress::pack(raw, self.level)?;
         let (is_packed, payload) = if packed.len() < raw.len() { (true, &packed[..]) } else { (false, raw) };
         self.writer.put(kind, is_packed, payload, raw.len())
     }
@@ -450,7 +438,7 @@ impl<'a> Sealer<'a> {
         while deltas.peek().is_some() {
             let (mut all, mut bytes, mut written) = (Vec::new(), 0, Vec::new());
             let mut slots: HashMap<usize, u32> = HashMap::new();
-            while let Some(delta) = deltas.next_if(|_| bytes < std::env::var("KP").ok().and_then(|v| v.parse::<usize>().ok()).unwrap_or(PATCHES_BYTES)) {
+            while let Some(delta) = deltas.next_if(|_| bytes < PATCHES_BYTES) {
                 let (base, at) = &delta.base;
                 let far = |hint| BaseRef::Far { time: base.time, tag: base.tag, hint };
                 let base = match at {
@@ -468,7 +456,7 @@ impl<'a> Sealer<'a> {
                 all.push(out);
                 written.push((delta.op, delta.body));
             }
-            let offset = self.put_packed(BlockKind::Patches, &encode_group(&all), self.level)?;
+            let offset = self.put_packed(BlockKind::Patches, &encode_group(&all))?;
             for (slot, (op, body)) in written.into_iter().enumerate() {
                 self.place(op, body, Place { pack: self.writer.number(), offset, slot: slot as u32 });
             }

@@ -352,7 +352,7 @@ impl quick_cache::Weighter<Sha1, (Arc<[u8]>, Digests)> for BodyWeight {
 fn split(block: &[u8], at: usize, said: Said, repeats: &mut Repeats) -> (Vec<u8>, Body, Option<Sha1>) {
     let (head, body) = block.split_at(at);
     // Nobody asks for that of a larger one.
-    let has_block = said.has_block && body.len() as u64 <= crate::envelope::kb();
+    let has_block = said.has_block && body.len() as u64 <= BLOCK_DIGEST_BODY_BYTES_MAX;
     if let Some(said_payload) = said.payload
         && let Some((bytes, digests)) = repeats.get(&said_payload)
         && bytes[..] == *body

@@ -181,8 +181,8 @@ impl BlobReader {
         }
         file.read_exact_at(&mut header, 0).map_err(reading())?;
         match block::check_file_header(&name, &header, MAGIC) {
-            Ok(true) => {}
-            Ok(false) => return Err(damaged("no header")),
+            Ok(Some(_)) => {}
+            Ok(None) => return Err(damaged("no header")),
             // One body that we cannot read is no reason to give up on the archive.
             Err(e) => return Err(Error::Damaged(e.to_string())),
         }

@@ -24,10 +24,10 @@ pub(crate) fn file_header(magic: &[u8; 8], number: u32) -> [u8; FILE_HEADER_BYTE
     out
 }
 
-/// Checks a file's first bytes. `Ok(false)`: the file was never begun (a crash came first).
-pub(crate) fn check_file_header(name: &str, header: &[u8], magic: &[u8; 8]) -> Result<bool> {
+/// Checks a file's first bytes, and says its version. `Ok(None)`: the file was never begun (a crash came first).
+pub(crate) fn check_file_header(name: &str, header: &[u8], magic: &[u8; 8]) -> Result<Option<u16>> {
     if header.len() < FILE_HEADER_BYTES || header.iter().all(|b| *b == 0) {
-        return Ok(false);
+        return Ok(None);
     }
     if header[..8] != magic[..] {
         return Err(Error::Format(format!("{name} is not a file of this archive (its first bytes are wrong)")));
@@ -38,7 +38,7 @@ pub(crate) fn check_file_header(name: &str, header: &[u8], magic: &[u8; 8]) -> R
             "{name} has format version {version}; this program reads up to {FORMAT_VERSION}: use a newer herodotus"
         )));
     }
-    Ok(true)
+    Ok(Some(version))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ pub(crate) fn check_file_header(name: &str, header: &[u8], magic: &[u8; 8]) -> R
 pub(crate) enum Kind {
     /// Several items, packed together.
     Group = 1,
-    /// Several items, each packed against the version before it.
+    /// Several items, each packed against the version before it: how version 1 kept differences.
     Deltas = 2,
     /// A body as it is.
     Raw = 3,
@@ -60,6 +60,8 @@ pub(crate) enum Kind {
     BlobEnd = 7,
     /// Says that everything before it in the file was synced when it was written.
     Synced = 8,
+    /// Several items, each as a patch to the version before it, packed together.
+    Patches = 9,
 }
 
 impl Kind {
@@ -73,6 +75,7 @@ impl Kind {
             Self::Chunk,
             Self::BlobEnd,
             Self::Synced,
+            Self::Patches,
         ];
         all.into_iter().find(|k| *k as u8 == code)
     }

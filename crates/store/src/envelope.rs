@@ -6,7 +6,7 @@
 
 use crate::capture::{Body, Capture, Kind, Record, RecordId, WarcHeader, capture_key, key_of};
 use crate::index::{EntryKey, kind_code, kind_from_code};
-use crate::limits::{COMPANIONS_MAX, UNFOLDED_BYTES_MAX};
+use crate::limits::{BLOCK_DIGEST_BODY_BYTES_MAX, COMPANIONS_MAX, UNFOLDED_BYTES_MAX};
 use crate::wire::{Cursor, Put};
 use herodotus_base::limits::BODY_IN_MEMORY_BYTES_MAX;
 use herodotus_base::{Sha1, Sha256, Timestamp};
@@ -96,7 +96,7 @@ struct Known<'a> {
 }
 
 impl Known<'_> {
-    /// Whether a field says what [`Known::derive`] would: then it need not be stored. `date` is the time as a header has it. An
+    /// Whether a field says what [`Known::derive`] would: then it need not be stored, unless that is too much work. `date` is the time as a header has it. An
     /// import asks this some twenty times for each capture, so nothing is built here only to be compared.
     fn derives(&self, name: &str, value: &str, date: &str) -> bool {
         let is_digest =
@@ -108,6 +108,7 @@ impl Known<'_> {
             "WARC-Date" => value == date,
             "Content-Length" => is_spelled_number(value, self.head.len() as u64 + self.body.len()),
             "WARC-Payload-Digest" => is_digest(&self.body.digests().sha1),
+            "WARC-Block-Digest" if self.body.len() > BLOCK_DIGEST_BODY_BYTES_MAX => false,
             "WARC-Block-Digest" => self.block_digest().is_some_and(|sha1| is_digest(&sha1)),
             "WARC-Concurrent-To" => self.partner.is_some_and(|partner| partner.is_spelled(value)),
             _ => false,
@@ -541,6 +542,24 @@ mod tests {
                 let id = decode(&mut Cursor::new(&bytes)).unwrap().id();
                 assert_eq!(name_of(&bytes), Some((id.time, id.tag)), "{place:?}");
                 assert_eq!((id.time, id.tag), (capture.time, capture.main.id.tag()));
+            }
+        }
+    }
+
+    #[test]
+    fn the_block_digest_of_a_large_body_is_kept_as_it_came_right_or_wrong() {
+        for (len, is_kept) in [(BLOCK_DIGEST_BODY_BYTES_MAX, false), (BLOCK_DIGEST_BODY_BYTES_MAX + 1, true)] {
+            let mut capture = capture();
+            let body = vec![b'x'; len as usize];
+            let right = Sha1::of(&[capture.main.head.as_slice(), &body].concat()).to_string();
+            capture.main.body = Body::new(body);
+            for said in [right.clone(), Sha1::of(b"another").to_string()] {
+                let fields = &mut capture.main.warc.as_mut().unwrap().fields;
+                fields.iter_mut().find(|(name, _)| name == "WARC-Block-Digest").unwrap().1 = said.clone();
+                let bytes = encode(&capture, &Where::Raw, b"", None);
+                assert_eq!(String::from_utf8_lossy(&bytes).contains(&said), is_kept || said != right, "{len}");
+                let envelope = decode(&mut Cursor::new(&bytes)).unwrap();
+                assert_eq!(envelope.with_body(capture.main.body.clone()), capture);
             }
         }
     }

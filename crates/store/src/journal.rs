@@ -182,7 +182,7 @@ pub(crate) fn recover(disk: &Arc<dyn Disk>) -> Result<Vec<Found>> {
         let mut at = 0;
         if len >= header.len() as u64 {
             file.read_exact_at(&mut header, 0).map_err(reading())?;
-            if block::check_file_header(&name, &header, MAGIC)? {
+            if block::check_file_header(&name, &header, MAGIC)?.is_some() {
                 at = header.len() as u64;
             }
         }

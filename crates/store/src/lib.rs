@@ -32,6 +32,7 @@ mod media;
 mod mend;
 mod pack;
 pub mod parcel;
+mod patch;
 mod places;
 mod read;
 mod recover;

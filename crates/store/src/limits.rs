@@ -1,7 +1,8 @@
 //! The store's numbers, once, each with its reason.
 
-/// What is read with a pack's name and refused if it is newer than we know.
-pub const FORMAT_VERSION: u16 = 1;
+/// What is read with a pack's name and refused if it is newer than we know. 1 had differences packed one by one; since 2 they are
+/// patches that are packed together. Both are read for ever.
+pub const FORMAT_VERSION: u16 = 2;
 
 /// Raw bytes in one shared frame. The issue asks for about 256 KiB and for first versions at 0.75 of `.warc.gz`: with 256 KiB and
 /// level 3 that was 0.81. Twice as much and an eighth gives 0.745 at no cost in CPU, where level 5 packs three times
@@ -14,21 +15,19 @@ pub const FRAME_BYTES_LONELY: usize = 32 * 1024;
 /// Versions in a row that are stored as differences before a full copy: reading the last costs so many unpackings.
 pub const CHAIN_DEPTH_MAX: u8 = 15;
 
-/// A difference larger than this share of the page (1/n) is no difference: a shared frame does as well.
+/// A packed difference larger than this share of the page (1/n) is no difference: a shared frame does as well.
 pub const DELTA_WORTH_SHARE: usize = 5;
+/// The same for a patch, which is packed later, to about a third.
+pub const PATCH_WORTH_SHARE: usize = 2;
 
-/// Packed bytes of differences in one block: what is read to get at one of them, and a chain is mostly in one.
-pub const DELTAS_BYTES: usize = 32 * 1024;
+/// Bytes of patches that are packed into one block: what is unpacked to get at one of them, and a chain is mostly in one.
+pub const PATCHES_BYTES: usize = 64 * 1024;
 
 /// zstd level for everything that is written while the world waits: at 3 the sealing thread of an import is about as busy as
 /// the reading one (docs/figures.md).
 pub const ZSTD_LEVEL: i32 = 3;
-/// The same, for frames with full copies of pages that have earlier versions: one in sixteen of those is stored whole, so
-/// that it costs little to pack it better (docs/figures.md).
-pub const ZSTD_LEVEL_WITH_HISTORY: i32 = 6;
-/// Levels for packs that are rewritten at leisure: frames, and differences (docs/figures.md has what each level gains).
+/// For packs that are rewritten at leisure (docs/figures.md has what each level gains).
 pub const ZSTD_LEVEL_AT_REST: i32 = 12;
-pub const ZSTD_LEVEL_DELTA_AT_REST: i32 = 9;
 
 /// Captures wait in memory until they weigh this much, are then sorted by site and sealed into a pack. Two such
 /// batches can exist at once (one filling, one being sealed).
@@ -46,6 +45,10 @@ pub const BLOCK_BYTES_MAX: usize = 64 * 1024 * 1024;
 pub const COMPANION_BYTES_MAX: u64 = 1024 * 1024;
 /// And this many of them.
 pub const COMPANIONS_MAX: usize = 16;
+
+/// A `WARC-Block-Digest` that is right is not stored, but worked out again, of bodies up to this size. Of larger ones it is kept as it came: to hash a
+/// block a second time is a tenth of the import of such pages, and some twenty bytes are nothing beside them.
+pub const BLOCK_DIGEST_BODY_BYTES_MAX: u64 = 16 * 1024;
 
 /// Raw bytes of one chunk of a large body: the unit of random access, of checking, and of memory.
 pub const BLOB_CHUNK_BYTES: usize = 1024 * 1024;

@@ -6,7 +6,7 @@ use crate::compress;
 use crate::directory::{self, Op};
 use crate::disk::{Disk, DiskFile};
 use crate::error::{Error, Result};
-use crate::limits::{OPEN_FILES_MAX, PACK_BYTES, ZSTD_LEVEL};
+use crate::limits::{FORMAT_VERSION, OPEN_FILES_MAX, PACK_BYTES, ZSTD_LEVEL};
 use quick_cache::sync::Cache;
 use std::sync::Arc;
 
@@ -150,8 +150,13 @@ pub(crate) struct PackWriter {
 }
 
 impl PackWriter {
-    /// Goes on behind the newest pack, or begins one with the number given: no number is used twice.
+    /// Goes on behind the newest pack, or begins one with the number given: no number is used twice. One of an earlier version is
+    /// left as it is: its first bytes say what stands in it.
     pub(crate) fn new(disk: Arc<dyn Disk>, newest: Option<(u32, u64)>, next: u32) -> Result<Self> {
+        let newest = match newest {
+            Some((number, _)) if check_header(&*disk, number)? != Some(FORMAT_VERSION) => None,
+            newest => newest,
+        };
         let (number, written) = newest.unwrap_or((next, 0));
         let file = match newest {
             Some((number, _)) => Some(disk.open(&name(number)).map_err(Error::disk("opening the newest pack"))?),
@@ -244,8 +249,8 @@ pub(crate) struct Seal {
     whole: bool,
 }
 
-/// Checks the first bytes of a pack. `false`: they are zeros, or missing.
-pub(crate) fn check_header(disk: &dyn Disk, number: u32) -> Result<bool> {
+/// Checks the first bytes of a pack, and says its version. `None`: they are zeros, or missing.
+pub(crate) fn check_header(disk: &dyn Disk, number: u32) -> Result<Option<u16>> {
     let name = name(number);
     let reading = || Error::disk(format!("reading {name}"));
     let file = disk.open(&name).map_err(reading())?;
@@ -255,7 +260,7 @@ pub(crate) fn check_header(disk: &dyn Disk, number: u32) -> Result<bool> {
     }
     let begun = block::check_file_header(&name, &header, MAGIC)?;
     let said = u32::from_le_bytes([header[12], header[13], header[14], header[15]]);
-    if begun && said != number {
+    if begun.is_some() && said != number {
         return Err(Error::Format(format!("{name} says that it is pack {said:08x}: give it back its name")));
     }
     Ok(begun)
@@ -274,7 +279,7 @@ pub(crate) fn scan(disk: &dyn Disk, number: u32, from: u64) -> Result<Scan> {
     let mut whole = true;
     if at == 0 {
         at = block::FILE_HEADER_BYTES as u64;
-        if !check_header(disk, number)? {
+        if check_header(disk, number)?.is_none() {
             if !block::synced_after(&*file, at, len).map_err(reading())? {
                 scan.torn_bytes = len;
                 return Ok(scan);

@@ -14,6 +14,7 @@ use crate::hashing;
 use crate::index::{BodyAt, BodyPlace, Engine, Entry, EntryKey, Place, Table, body_key};
 use crate::limits::{CHAIN_DEPTH_MAX, FRAME_CACHE_BYTES, PROOFS_MAX};
 use crate::pack::Packs;
+use crate::patch;
 use crate::wire::{Cursor, Put};
 use herodotus_base::{Sha256, Timestamp};
 use quick_cache::{Weighter, sync::Cache};
@@ -44,12 +45,21 @@ impl Deref for Item {
     }
 }
 
-/// A block that was read lately: items unpacked, or differences as they are.
+/// A block that was read lately, unpacked.
 #[derive(Clone, Debug)]
 struct Frame {
     /// Of items perhaps only the first.
     bytes: Arc<Vec<u8>>,
-    is_deltas: bool,
+    of: Of,
+}
+
+/// What stands in a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Of {
+    Items,
+    /// Differences that are packed one by one, each with its base.
+    Deltas,
+    Patches,
 }
 
 #[derive(Clone, Debug)]
@@ -132,11 +142,11 @@ impl BaseRef {
     }
 }
 
-/// Writes one difference of a block: what to, how long when unpacked, and the packed bytes.
-pub(crate) fn put_delta(out: &mut Vec<u8>, base: &BaseRef, raw_len: usize, packed: &[u8]) {
+/// Writes one difference of a block: what to, how long the item is, and what makes it of the other.
+pub(crate) fn put_delta(out: &mut Vec<u8>, base: &BaseRef, raw_len: usize, patch: &[u8]) {
     base.put(out);
     out.put_len(raw_len);
-    out.put_raw(packed);
+    out.put_raw(patch);
 }
 
 fn take_delta(block: &[u8], slot: u32) -> Option<(BaseRef, usize, &[u8])> {
@@ -145,13 +155,12 @@ fn take_delta(block: &[u8], slot: u32) -> Option<(BaseRef, usize, &[u8])> {
 }
 
 /// Lays out the items of a shared frame: how many, how long each, then the items.
-pub(crate) fn encode_group(items: &[u8], lens: &[usize]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(items.len() + lens.len() * 3 + 3);
-    out.put_len(lens.len());
-    for len in lens {
-        out.put_len(*len);
-    }
-    out.put_raw(items);
+pub(crate) fn encode_group<T: Deref<Target = [u8]>>(items: &[T]) -> Vec<u8> {
+    let bytes: usize = items.iter().map(|item| item.len()).sum();
+    let mut out = Vec::with_capacity(bytes + items.len() * 3 + 3);
+    out.put_len(items.len());
+    items.iter().for_each(|item| out.put_len(item.len()));
+    items.iter().for_each(|item| out.put_raw(item));
     out
 }
 
@@ -204,18 +213,22 @@ impl ItemReader {
     fn item_at(&self, place: Place, key: Option<&str>, steps_left: &Cell<usize>) -> Result<Item> {
         let damaged =
             |what: &str| Error::Damaged(format!("{} at byte {} {what}", crate::pack::name(place.pack), place.offset));
-        let Frame { bytes, is_deltas } = self.frame(place)?;
-        if !is_deltas {
+        let Frame { bytes, of } = self.frame(place)?;
+        if of == Of::Items {
             let range = group_slot(&bytes, place.slot).ok_or_else(|| damaged("lacks an item"))?;
             return Ok(Item { frame: bytes, range });
         }
         steps_left.set(steps_left.get().checked_sub(1).ok_or_else(|| damaged("is in an endless chain"))?);
-        let (base, raw_len, packed) = take_delta(&bytes, place.slot).ok_or_else(|| damaged("lacks a difference"))?;
+        let (base, raw_len, delta) = take_delta(&bytes, place.slot).ok_or_else(|| damaged("lacks a difference"))?;
         let base = match base {
             BaseRef::Near(slot) => self.item_at(Place { slot, ..place }, key, steps_left)?,
             BaseRef::Far { time, tag, hint } => self.far(place, (time, tag), hint, key, steps_left)?,
         };
-        compress::unpack_delta(packed, &base, raw_len).map(Item::alone)
+        let item = match of {
+            Of::Patches => patch::apply(delta, &base, raw_len),
+            _ => compress::unpack_delta(delta, &base, raw_len),
+        };
+        item.map(Item::alone)
     }
 
     /// The block at a place, unpacked at least as far as the slot. One that is asked for again is unpacked wholly: whoever
@@ -223,13 +236,16 @@ impl ItemReader {
     fn frame(&self, place: Place) -> Result<Frame> {
         let known = self.frames.get(&(place.pack, place.offset));
         let is_known = known.is_some();
-        if let Some(frame) = known.filter(|frame| frame.is_deltas || group_slot(&frame.bytes, place.slot).is_some()) {
+        if let Some(frame) =
+            known.filter(|frame| frame.of != Of::Items || group_slot(&frame.bytes, place.slot).is_some())
+        {
             return Ok(frame);
         }
         let block = self.packs.block(place.pack, place.offset)?;
-        let is_deltas = match block.header.kind {
-            BlockKind::Group => false,
-            BlockKind::Deltas => true,
+        let of = match block.header.kind {
+            BlockKind::Group => Of::Items,
+            BlockKind::Deltas => Of::Deltas,
+            BlockKind::Patches => Of::Patches,
             _ => {
                 return Err(Error::Damaged(format!(
                     "{} at byte {} is no capture",
@@ -238,12 +254,12 @@ impl ItemReader {
                 )));
             }
         };
-        let bytes = if is_known || is_deltas {
+        let bytes = if is_known || of != Of::Items {
             block.unpacked()?
         } else {
             block.unpacked_start(|start| group_range(start, place.slot).map(|range| range.end))?
         };
-        let frame = Frame { bytes: Arc::new(bytes), is_deltas };
+        let frame = Frame { bytes: Arc::new(bytes), of };
         self.frames.insert((place.pack, place.offset), frame.clone());
         Ok(frame)
     }
@@ -277,8 +293,8 @@ impl ItemReader {
 
     /// The capture that the one at this place was stored against, if it is a difference.
     pub(crate) fn base_of(&self, id: &EntryKey, place: Place) -> Result<Option<EntryKey>> {
-        let Frame { bytes, is_deltas } = self.frame(place)?;
-        if !is_deltas {
+        let Frame { bytes, of } = self.frame(place)?;
+        if of == Of::Items {
             return Ok(None);
         }
         let Some((base, ..)) = take_delta(&bytes, place.slot) else { return Err(Error::Damaged(unreadable(id))) };
@@ -295,8 +311,8 @@ impl ItemReader {
     /// Whether the bytes at `place` cannot be unpacked without those of another capture, which stand at `other_place`.
     pub(crate) fn leans_on(&self, mut place: Place, other: &EntryKey, other_place: Place) -> Result<bool> {
         for _ in 0..=CHAIN_DEPTH_MAX {
-            let Frame { bytes, is_deltas } = self.frame(place)?;
-            if !is_deltas {
+            let Frame { bytes, of } = self.frame(place)?;
+            if of == Of::Items {
                 return Ok(false);
             }
             match take_delta(&bytes, place.slot).ok_or_else(|| Error::Damaged(unreadable(other)))?.0 {
@@ -446,7 +462,7 @@ mod tests {
         writer.begin(true).unwrap();
         let item = |n: u32| (0..40_000u32).map(|i| (i.wrapping_mul(2 * n + 1) >> 7) as u8).collect::<Vec<_>>();
         let items: Vec<Vec<u8>> = (0..20).map(item).collect();
-        let raw = encode_group(&items.concat(), &items.iter().map(Vec::len).collect::<Vec<_>>());
+        let raw = encode_group(&items);
         let packed = compress::pack(&raw, 3).unwrap();
         let offset = writer.put(BlockKind::Group, true, &packed, raw.len()).unwrap();
         writer.end(&[]).unwrap();

@@ -13,11 +13,12 @@ use crate::envelope::{self, Where};
 use crate::error::{Error, Result};
 use crate::index::{BodyAt, BodyKey, Engine, Entry, EntryKey, Place, Table, body_key};
 use crate::limits::{
-    CHAIN_DEPTH_MAX, DELTA_WORTH_SHARE, DELTAS_BYTES, FRAME_BYTES, FRAME_BYTES_LONELY, RAW_BLOCK_BYTES_MIN, ZSTD_LEVEL,
-    ZSTD_LEVEL_AT_REST, ZSTD_LEVEL_DELTA_AT_REST, ZSTD_LEVEL_WITH_HISTORY,
+    CHAIN_DEPTH_MAX, FRAME_BYTES, FRAME_BYTES_LONELY, PATCH_WORTH_SHARE, PATCHES_BYTES, RAW_BLOCK_BYTES_MIN,
+    ZSTD_LEVEL, ZSTD_LEVEL_AT_REST,
 };
 use crate::media::{is_compressed_media, is_text_media};
 use crate::pack::PackWriter;
+use crate::patch::Differ;
 use crate::read::{BaseRef, Item, ItemReader, decode_entry, encode_group, put_delta};
 use crate::wire::Cursor;
 use herodotus_base::{Sha1, Sha256};
@@ -39,24 +40,24 @@ pub(crate) struct Sealer<'a> {
     /// The first item that only repeats the body of `last`: the base of the next that does. It is as like as `last` itself,
     /// and has no body to go through.
     repeat: Option<Version>,
+    /// Who was last found to have a body that an earlier seal brought: the next versions mostly have the same.
+    owner: Option<(BodyKey, Version)>,
     /// Items of the URL at hand that this seal moves.
     moved: HashMap<EntryKey, usize>,
+    differ: Differ,
     level: i32,
-    delta_level: i32,
 }
 
 /// What is written together: a frame of items, then the differences, some of them to items in the frame.
 #[derive(Debug, Default)]
 struct Waiting {
-    items: Vec<u8>,
-    lens: Vec<usize>,
+    items: Vec<Item>,
+    item_bytes: usize,
     /// For each item, the operation that wants to know where it went.
     ops: Vec<(usize, Option<BodyKey>)>,
     host: String,
     deltas: Vec<Delta>,
     delta_bytes: usize,
-    /// An item in the frame has earlier versions.
-    has_history: bool,
 }
 
 #[derive(Debug)]
@@ -64,7 +65,7 @@ struct Delta {
     op: usize,
     body: Option<BodyKey>,
     base: (EntryKey, At),
-    packed: Vec<u8>,
+    patch: Vec<u8>,
     raw_len: usize,
 }
 
@@ -112,15 +113,16 @@ impl<'a> Sealer<'a> {
             new_bodies: HashMap::new(),
             last: None,
             repeat: None,
+            owner: None,
             moved: HashMap::new(),
+            differ: Differ::default(),
             level: ZSTD_LEVEL,
-            delta_level: ZSTD_LEVEL,
         }
     }
 
     /// Packs as small as is sensible, because nobody waits.
     pub(crate) fn at_rest(mut self) -> Self {
-        (self.level, self.delta_level) = (ZSTD_LEVEL_AT_REST, ZSTD_LEVEL_DELTA_AT_REST);
+        self.level = ZSTD_LEVEL_AT_REST;
         self
     }
 
@@ -221,7 +223,7 @@ impl<'a> Sealer<'a> {
     }
 
     /// Who has this body already, and, if it is an item, the item.
-    fn known_body(&self, id: &EntryKey, key: &BodyKey, digest: &Sha256, may_lean: bool) -> Result<Option<Known>> {
+    fn known_body(&mut self, id: &EntryKey, key: &BodyKey, digest: &Sha256, may_lean: bool) -> Result<Option<Known>> {
         if !may_lean {
             return Ok(None);
         }
@@ -235,10 +237,16 @@ impl<'a> Sealer<'a> {
                 }
             });
         }
+        if self.owner.as_ref().is_none_or(|(of, _)| of != key) {
+            self.owner = None;
+        }
         Ok(match self.reader.body_place(digest)?.map(|place| place.at) {
             Some(BodyAt::Raw { .. }) => Some((Where::Raw, None)),
             Some(BodyAt::Item(place)) => {
-                self.owner_at(id, place, digest)?.map(|v| (Where::With(v.id.clone()), Some(v)))
+                if self.owner.is_none() {
+                    self.owner = self.owner_at(id, place, digest)?.map(|owner| (*key, owner));
+                }
+                self.owner.clone().map(|(_, owner)| (Where::With(owner.id.clone()), Some(owner)))
             }
             Some(BodyAt::Blob) | None => None,
         })
@@ -352,20 +360,13 @@ impl<'a> Sealer<'a> {
         };
         let repeats = matches!(plan, BodyPlan::Source(_, BodySource::Known));
         let op = self.ops.len();
-        let has_history = base.is_some();
         if let Some(base) = base.filter(|base| base.depth < CHAIN_DEPTH_MAX) {
-            let packed = compress::pack_delta(&item, &base.item, self.delta_level)?;
-            if packed.len() * DELTA_WORTH_SHARE <= item.len() {
+            let patch = self.differ.patch(&item, &base.item);
+            if patch.len() * PATCH_WORTH_SHARE <= item.len() {
                 entry.depth = base.depth + 1;
-                self.waiting.delta_bytes += packed.len();
+                self.waiting.delta_bytes += patch.len();
                 let raw_len = item.len();
-                self.waiting.deltas.push(Delta {
-                    op,
-                    body: in_item,
-                    base: (base.id.clone(), base.at),
-                    packed,
-                    raw_len,
-                });
+                self.waiting.deltas.push(Delta { op, body: in_item, base: (base.id.clone(), base.at), patch, raw_len });
                 let here = Version { id, depth: entry.depth, item: Item::alone(item), at: At::Op(op) };
                 self.remember(here, repeats, Some(base));
                 self.ops.push(Op::Put { entry: Box::new(entry), body });
@@ -373,21 +374,21 @@ impl<'a> Sealer<'a> {
             }
         }
         let host = host_of_key(&id.key);
-        let full = self.waiting.items.len() + item.len() > FRAME_BYTES;
-        let other_site = self.waiting.host != host && self.waiting.items.len() >= FRAME_BYTES_LONELY;
-        if !self.waiting.lens.is_empty() && (full || other_site) {
+        let full = self.waiting.item_bytes + item.len() > FRAME_BYTES;
+        let other_site = self.waiting.host != host && self.waiting.item_bytes >= FRAME_BYTES_LONELY;
+        if !self.waiting.items.is_empty() && (full || other_site) {
             self.flush()?;
         }
         if self.waiting.host != host {
             self.waiting.host = host.to_owned();
         }
-        self.waiting.items.extend_from_slice(&item);
-        self.waiting.lens.push(item.len());
-        self.waiting.has_history |= has_history;
+        let item = Item::alone(item);
+        self.waiting.item_bytes += item.len();
+        self.waiting.items.push(item.clone());
         self.waiting.ops.push((op, in_item));
         entry.depth = 0;
         self.ops.push(Op::Put { entry: Box::new(entry), body });
-        self.remember(Version { id, depth: 0, item: Item::alone(item), at: At::Op(op) }, repeats, None);
+        self.remember(Version { id, depth: 0, item, at: At::Op(op) }, repeats, None);
         Ok(())
     }
 
@@ -409,20 +410,24 @@ impl<'a> Sealer<'a> {
 
     fn flush_items(&mut self) -> Result<()> {
         let items = std::mem::take(&mut self.waiting.items);
-        let lens = std::mem::take(&mut self.waiting.lens);
-        if lens.is_empty() {
+        self.waiting.item_bytes = 0;
+        if items.is_empty() {
             return Ok(());
         }
-        let raw = encode_group(&items, &lens);
-        let has_history = std::mem::take(&mut self.waiting.has_history);
-        let level = if has_history { self.level.max(ZSTD_LEVEL_WITH_HISTORY) } else { self.level };
-        let packed = compress::pack(&raw, level)?;
-        let (is_packed, payload) = if packed.len() < raw.len() { (true, &packed) } else { (false, &raw) };
-        let offset = self.writer.put(BlockKind::Group, is_packed, payload, raw.len())?;
+        let raw = encode_group(&items);
+        drop(items);
+        let offset = self.put_packed(BlockKind::Group, &raw)?;
         for (slot, (op, body)) in std::mem::take(&mut self.waiting.ops).into_iter().enumerate() {
             self.place(op, body, Place { pack: self.writer.number(), offset, slot: slot as u32 });
         }
         Ok(())
+    }
+
+    /// Writes a block, packed if that makes it smaller, and says where it stands.
+    fn put_packed(&mut self, kind: BlockKind, raw: &[u8]) -> Result<u64> {
+        let packed = compress::pack(raw, self.level)?;
+        let (is_packed, payload) = if packed.len() < raw.len() { (true, &packed[..]) } else { (false, raw) };
+        self.writer.put(kind, is_packed, payload, raw.len())
     }
 
     /// Writes the waiting differences, in blocks that are cheap to read. Their bases have places by now, or stand before
@@ -431,9 +436,9 @@ impl<'a> Sealer<'a> {
         let mut deltas = std::mem::take(&mut self.waiting.deltas).into_iter().peekable();
         self.waiting.delta_bytes = 0;
         while deltas.peek().is_some() {
-            let (mut all, mut lens, mut written) = (Vec::new(), Vec::new(), Vec::new());
+            let (mut all, mut bytes, mut written) = (Vec::new(), 0, Vec::new());
             let mut slots: HashMap<usize, u32> = HashMap::new();
-            while let Some(delta) = deltas.next_if(|_| all.len() < DELTAS_BYTES) {
+            while let Some(delta) = deltas.next_if(|_| bytes < PATCHES_BYTES) {
                 let (base, at) = &delta.base;
                 let far = |hint| BaseRef::Far { time: base.time, tag: base.tag, hint };
                 let base = match at {
@@ -444,14 +449,14 @@ impl<'a> Sealer<'a> {
                         (None, None) => return Err(Error::Damaged("a version was lost while it was sealed".into())),
                     },
                 };
-                let before = all.len();
-                put_delta(&mut all, &base, delta.raw_len, &delta.packed);
-                slots.insert(delta.op, lens.len() as u32);
-                lens.push(all.len() - before);
+                let mut out = Vec::with_capacity(delta.patch.len() + 40);
+                put_delta(&mut out, &base, delta.raw_len, &delta.patch);
+                slots.insert(delta.op, all.len() as u32);
+                bytes += out.len();
+                all.push(out);
                 written.push((delta.op, delta.body));
             }
-            let raw = encode_group(&all, &lens);
-            let offset = self.writer.put(BlockKind::Deltas, false, &raw, raw.len())?;
+            let offset = self.put_packed(BlockKind::Patches, &encode_group(&all))?;
             for (slot, (op, body)) in written.into_iter().enumerate() {
                 self.place(op, body, Place { pack: self.writer.number(), offset, slot: slot as u32 });
             }

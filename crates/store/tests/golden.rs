@@ -1,6 +1,7 @@
-//! Files of every format version we ever wrote, read for ever. `tests/data/v1` was written by the first version: a pack with
-//! shared frames, differences, raw and shared bodies, a large body's file, and a journal of operations that were committed
-//! but not yet sealed. It is never written again; a new format version gets a folder of its own.
+//! Files of every format version we ever wrote, read for ever. `tests/data/v1` was written by the first version, `v2` by the one
+//! that keeps differences as patches: a pack with shared frames, differences, raw and shared bodies, a large body's file, and a
+//! journal of operations that were committed but not yet sealed. None is ever written again; a new format version gets a folder of
+//! its own.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, unreachable_pub, reason = "a test fails by panicking")]
 
@@ -72,8 +73,32 @@ fn copy(from: &Path, to: &Path) {
 
 #[test]
 fn an_archive_of_version_1_is_read_whole() {
+    is_read_whole("v1");
+}
+
+#[test]
+fn an_archive_of_version_2_is_read_whole() {
+    is_read_whole("v2");
+}
+
+#[test]
+fn a_pack_is_written_on_only_by_its_own_version() {
+    for (version, grows) in [("v1", false), ("v2", true)] {
+        let dir = tempfile::tempdir().unwrap();
+        copy(&Path::new("tests/data").join(version), dir.path());
+        let pack = |n: u32| std::fs::read(dir.path().join(format!("packs/{n:08x}.pack")));
+        let before = pack(1).unwrap();
+        // Opening seals what was in the journal.
+        let (store, _) = Store::open(dir.path()).unwrap();
+        store.close().unwrap();
+        assert_eq!((pack(1).unwrap().len() > before.len(), pack(2).is_ok()), (grows, !grows), "{version}");
+        assert!(pack(1).unwrap().starts_with(&before));
+    }
+}
+
+fn is_read_whole(version: &str) {
     let dir = tempfile::tempdir().unwrap();
-    copy(Path::new("tests/data/v1"), dir.path());
+    copy(&Path::new("tests/data").join(version), dir.path());
     let (store, recovery) = Store::open(dir.path()).unwrap();
     assert_eq!(recovery.replayed, 4, "two captures, a note and a removal were only in the journal");
     assert_eq!(recovery.cut, vec![]);

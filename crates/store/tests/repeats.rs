@@ -83,9 +83,13 @@ fn removing_the_repeat_that_others_lean_on_leaves_them_whole() {
 #[test]
 fn a_repeat_that_is_stored_whole_is_no_base_for_the_next_change() {
     let store = store();
-    // Without those lines a difference to so short an envelope is not worth it.
-    for (n, version) in [(0, 1), (1, 1), (2, 2)] {
-        store.append(support::page(URL, n, version)).unwrap();
+    let mut visits = [(0, 1), (1, 1), (2, 2)].map(|(n, version)| support::page(URL, n, version));
+    // With a head that is all new, a patch is not worth it.
+    let noise: String = support::noise(1, 2000).iter().map(|byte| format!("{byte:02x}")).collect();
+    visits[1].main.head =
+        format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nX-Noise: {noise}\r\n\r\n").into_bytes();
+    for visit in visits {
+        store.append(visit).unwrap();
     }
     store.seal().unwrap();
     assert_eq!(depths(&store), [0, 0, 1]);

@@ -10,6 +10,7 @@ use crate::Store;
 use crate::capture::{Body, Kind, Record, RecordId, WarcHeader};
 use crate::error::{Error, Result};
 use crate::hashing;
+use crate::limits::BLOCK_DIGEST_BODY_BYTES_MAX;
 use crate::store::Appended;
 use crate::verdict::{Verdict, heed};
 use herodotus_base::limits::{BODY_IN_MEMORY_BYTES_MAX, HTTP_HEAD_BYTES_MAX};
@@ -350,14 +351,16 @@ impl quick_cache::Weighter<Sha1, (Arc<[u8]>, Digests)> for BodyWeight {
 /// A block in memory as head and body, with their digests; that of the whole block only if the file says it too.
 fn split(block: &[u8], at: usize, said: Said, repeats: &mut Repeats) -> (Vec<u8>, Body, Option<Sha1>) {
     let (head, body) = block.split_at(at);
+    // Nobody asks for that of a larger one.
+    let has_block = said.has_block && body.len() as u64 <= BLOCK_DIGEST_BODY_BYTES_MAX;
     if let Some(said_payload) = said.payload
         && let Some((bytes, digests)) = repeats.get(&said_payload)
         && bytes[..] == *body
     {
-        let block_sha1 = said.has_block.then(|| Sha1::of(block));
+        let block_sha1 = has_block.then(|| Sha1::of(block));
         return (head.to_vec(), Body::Bytes(bytes.clone(), *digests), block_sha1);
     }
-    let (digests, block_sha1) = if said.has_block {
+    let (digests, block_sha1) = if has_block {
         let (digests, block_sha1) = hashing::of_block(head, body);
         (digests, Some(block_sha1))
     } else {

@@ -1,15 +1,15 @@
 //! gzip bodies: nearly all of them were made by zlib, so the recipe is which parameters it was given. The encoder is our own
 //! ([`super::zlib`]), frozen, because what was folded with it must fold the same way for ever.
 
-use super::zlib::{Params, deflate, deflates_to};
+use super::zlib::{Params, deflate, deflates_to, first_symbols};
 use crate::limits::UNFOLDED_BYTES_MAX;
 use crate::wire::{Cursor, Put};
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::Mutex;
 
 /// Levels by how common they are: Apache and most libraries use 6, nginx 1, careful people 9 and 5.
 const LEVELS: [u8; 9] = [6, 1, 9, 5, 4, 2, 3, 7, 8];
-/// The level that worked last: servers come in runs.
-static LAST: AtomicU8 = AtomicU8::new(LEVELS[0]);
+/// What was found last: servers come in runs.
+static LAST: Mutex<Params> = Mutex::new(Params { level: LEVELS[0], window_bits: 15, mem_level: 8 });
 
 /// Content, and what is needed to make the same gzip file of it: header, parameters, and what follows the stream.
 pub(super) fn unfold(body: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
@@ -28,7 +28,12 @@ pub(super) fn unfold(body: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
 
 /// What zlib was given to make this stream, if it was zlib.
 fn parameters(inner: &[u8], stream: &[u8]) -> Option<Params> {
-    let last = LAST.load(Ordering::Relaxed);
+    let last = *LAST.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    // Most often right, so that to look at the stream first would not pay.
+    if deflates_to(inner, last, stream, &[]) {
+        return Some(last);
+    }
+    let start = first_symbols(stream);
     let mut shapes = vec![(15, 8), (15, 9)];
     // nginx narrows window and memory when it knows that the page is short.
     let (mut window_bits, mut mem_level) = (15u8, 8u8);
@@ -39,10 +44,10 @@ fn parameters(inner: &[u8], stream: &[u8]) -> Option<Params> {
         shapes.insert(1, (window_bits, mem_level));
     }
     for (window_bits, mem_level) in shapes {
-        for level in std::iter::once(last).chain(LEVELS.into_iter().filter(|l| *l != last)) {
+        for level in std::iter::once(last.level).chain(LEVELS.into_iter().filter(|l| *l != last.level)) {
             let params = Params { level, window_bits, mem_level };
-            if deflates_to(inner, params, stream) {
-                LAST.store(level, Ordering::Relaxed);
+            if params != last && deflates_to(inner, params, stream, &start) {
+                *LAST.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = params;
                 return Some(params);
             }
         }

@@ -13,6 +13,9 @@ mod matcher;
 mod screen;
 mod trees;
 
+pub(crate) use screen::first_symbols;
+pub(crate) use trees::Symbol;
+
 use trees::BlockWriter;
 
 /// What `deflateInit2` is given.
@@ -48,11 +51,11 @@ pub(crate) fn deflate(input: &[u8], params: Params) -> Option<Vec<u8>> {
     Some(blocks.into_bytes())
 }
 
-/// Whether zlib with these parameters would have made exactly `expected` of `input`. Stops at the first symbol that
-/// differs near the start, and after the first block that differs later on, so that a wrong guess is cheap.
-pub(crate) fn deflates_to(input: &[u8], params: Params, expected: &[u8]) -> bool {
+/// Whether zlib with these parameters would have made exactly `expected` of `input`. Stops after the first block that differs, and
+/// with `start`, what [`first_symbols`] found in `expected`, at the first of those: a wrong guess is then cheap.
+pub(crate) fn deflates_to(input: &[u8], params: Params, expected: &[u8], start: &[Symbol]) -> bool {
     let Some(params) = params.checked() else { return false };
-    let mut blocks = BlockWriter::new(params.block_symbols_max(), Some(expected));
+    let mut blocks = BlockWriter::new(params.block_symbols_max(), Some(expected)).starting_with(start);
     matcher::compress(input, params, &mut blocks);
     blocks.made_all_expected()
 }

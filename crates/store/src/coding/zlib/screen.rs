@@ -8,7 +8,7 @@ use super::trees::{END_OF_BLOCK, FIXED_DISTANCES, FIXED_LITERALS};
 const SYMBOLS_MAX: usize = 2048;
 
 /// The first symbols, or fewer where the block is stored or the stream is broken: then there is that much less to compare.
-pub(super) fn first_symbols(stream: &[u8]) -> Vec<Symbol> {
+pub(crate) fn first_symbols(stream: &[u8]) -> Vec<Symbol> {
     let mut symbols = Vec::new();
     let mut bits = Bits { stream, at: 0 };
     // What was read up to the end or to a mistake is good all the same.

@@ -4,8 +4,6 @@
 //! Which of several optimal codes comes out depends on the order in which ties are broken, here as in zlib: a binary heap
 //! ordered by frequency, then by depth, filled in order of symbols; overlong codes are mended as zlib mends them.
 
-use super::screen::first_symbols;
-
 pub(super) const MATCH_MIN: usize = 3;
 pub(super) const MATCH_MAX: usize = 258;
 
@@ -136,7 +134,7 @@ const fn assign_bits(codes: &mut [Code]) {
 }
 
 /// Distance (0: a literal), then length less [`MATCH_MIN`] or literal.
-pub(super) type Symbol = (u16, u8);
+pub(crate) type Symbol = (u16, u8);
 
 /// Gathers symbols, and writes them block by block.
 pub(super) struct BlockWriter<'e> {
@@ -148,7 +146,7 @@ pub(super) struct BlockWriter<'e> {
     /// What is still to come, where the result is only compared.
     expected: Option<&'e [u8]>,
     /// How the first block is expected to start, which tells early.
-    expected_symbols: Vec<Symbol>,
+    expected_symbols: &'e [Symbol],
     as_expected: bool,
 }
 
@@ -161,9 +159,14 @@ impl<'e> BlockWriter<'e> {
             distances: [0; DISTANCE_CODES],
             bits: BitWriter::default(),
             expected,
-            expected_symbols: expected.map(first_symbols).unwrap_or_default(),
+            expected_symbols: &[],
             as_expected: true,
         }
+    }
+
+    /// The same, told how the first block is expected to start.
+    pub(super) fn starting_with(self, expected_symbols: &'e [Symbol]) -> Self {
+        Self { expected_symbols, ..self }
     }
 
     pub(super) fn into_bytes(self) -> Vec<u8> {
@@ -207,7 +210,7 @@ impl<'e> BlockWriter<'e> {
         if !self.as_expected {
             return false;
         }
-        self.expected_symbols.clear();
+        self.expected_symbols = &[];
         self.literals[END_OF_BLOCK] = 1;
         let literals = Tree::build(&LITERAL_SHAPE, &mut self.literals);
         let distances = Tree::build(&DISTANCE_SHAPE, &mut self.distances);

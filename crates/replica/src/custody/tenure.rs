@@ -56,8 +56,6 @@ struct Holding {
     is_distrusted: bool,
     uptime: Duration,
     compare_at: Duration,
-    /// Comparisons that failed since the last that did not.
-    failures: u32,
     audit_at: Duration,
     /// Since when it leaves audits without an answer.
     unproven_since: Option<Duration>,
@@ -126,8 +124,6 @@ struct Gap {
     to: Id,
     compared: BTreeSet<PeerKey>,
     retry_at: Duration,
-    /// Comparisons that failed since the last that did not.
-    failures: u32,
     /// With whom it is being compared, and what of it: the arc may change meanwhile.
     busy: Option<(PeerKey, Id, Id)>,
 }
@@ -199,7 +195,7 @@ impl Tenure {
     }
 
     fn gain(&mut self, (from, to): (Id, Id), now: Duration) {
-        let gap = Gap { from, to, compared: BTreeSet::new(), retry_at: now, failures: 0, busy: None };
+        let gap = Gap { from, to, compared: BTreeSet::new(), retry_at: now, busy: None };
         if self.gaps.len() < GAPS_MAX {
             self.gaps.push(gap);
         } else {
@@ -225,7 +221,6 @@ impl Tenure {
                 unproven_since: None,
                 uptime: Duration::ZERO,
                 compare_at: if config.has(Planted::ForgetPushOnCrash) { now + config.compare_every } else { now },
-                failures: 0,
                 audit_at: now + config.audit_every,
                 is_busy: false,
                 is_doubted: false,
@@ -489,11 +484,8 @@ impl Tenure {
                 if let Some(gap) = self.gaps.iter_mut().find(is_it) {
                     gap.busy = None;
                     match outcome {
-                        Outcome::Well => {
-                            gap.failures = 0;
-                            gap.compared.insert(with.key);
-                        }
-                        _ => (gap.retry_at, gap.failures) = (now + config.retry(gap.failures), gap.failures + 1),
+                        Outcome::Well => _ = gap.compared.insert(with.key),
+                        _ => gap.retry_at = now + config.retry_after,
                     }
                     return self.close_gaps(now, config);
                 }
@@ -504,13 +496,9 @@ impl Tenure {
                         // Of an arc that has grown meanwhile not everything was compared, and what was missed meanwhile may not have been.
                         Outcome::Well if is_whole && !holding.is_doubted => {
                             (holding.is_filled, holding.compare_at) = (true, now + config.compare_every);
-                            holding.failures = 0;
                         }
                         Outcome::Well => holding.compare_at = now,
-                        _ => {
-                            (holding.is_filled, holding.compare_at) = (false, now + config.retry(holding.failures));
-                            holding.failures += 1;
-                        }
+                        _ => (holding.is_filled, holding.compare_at) = (false, now + config.retry_after),
                     }
                 }
             }

@@ -161,11 +161,7 @@ pub(super) fn read(inner: &Inner, ask: Ask) -> Result<Reply, CopiesError> {
             let id = name.id().ok_or(CopiesError::Odd("that is no name"))?;
             // Nothing says that it is to be had as bulk.
             let fits = |bytes: Vec<u8>| if bytes.len() > PARCEL_BYTES_MAX { Vec::new() } else { bytes };
-            let bytes = store.capture_bytes(&id);
-            if let Err(StoreError::Damaged(_)) = bytes {
-                inner.come_upon_damage(&id);
-            }
-            Reply::Capture(bytes?.map(fits).map(WireBytes))
+            Reply::Capture(store.capture_bytes(&id)?.map(fits).map(WireBytes))
         }
         Ask::Search { words, max } => {
             let found = inner.catalogue.search(store, &words, (max as usize).min(ENTRIES_MAX));
@@ -183,7 +179,6 @@ pub(super) fn read(inner: &Inner, ask: Ask) -> Result<Reply, CopiesError> {
             Reply::Entries(entries.iter().map(WireEntry::of).collect())
         }
         Ask::Status => Reply::Status(health::status(inner)?),
-        Ask::Failed => Reply::Failed(inner.counters.failed_audits()),
         Ask::GiveRecords { names } => give_records(inner, &names)?,
         Ask::Holders { .. } | Ask::MayLetGo { .. } | Ask::Take { .. } | Ask::At { .. } | Ask::Within { .. } => {
             return Err(CopiesError::Odd("a question that is answered elsewhere"));
@@ -218,11 +213,7 @@ pub(super) fn ids(names: &[Name]) -> Result<Vec<EntryKey>, CopiesError> {
 pub(super) fn proof(inner: &Inner, nonce: &[u8; 32], names: &[Name]) -> Result<Option<[u8; 32]>, CopiesError> {
     let mut all = Vec::with_capacity(names.len() * 32);
     for id in ids(names)?.iter().take(CHALLENGE_MAX) {
-        let digest = inner.store.audit_digest(id, nonce);
-        if let Err(StoreError::Damaged(_)) = digest {
-            inner.come_upon_damage(id);
-        }
-        let Some(digest) = digest? else { return Ok(None) };
+        let Some(digest) = inner.store.audit_digest(id, nonce)? else { return Ok(None) };
         all.extend_from_slice(&digest.0);
     }
     Ok(Some(Sha256::of(&all).0))

@@ -1,6 +1,6 @@
 //! How copies stand: what is counted, what a machine tells of itself, and what pages and commands show.
 
-use super::wire::{Ask, FailedAudit, Own, Reply, Status};
+use super::wire::{Ask, Own, Reply, Status};
 use super::{Copies, CopiesError, Inner, split};
 use crate::ring::surt_of;
 use herodotus_base::{PeerKey, Timestamp};
@@ -19,20 +19,8 @@ use tokio::sync::watch;
 
 /// Audits that are remembered: one for each machine.
 const AUDITS_MAX: usize = 1024;
-/// Failed audits that one machine tells of.
-const FAILED_MAX: usize = 64;
-/// Others are asked for theirs once in so many looks.
-const FAILED_LOOKS: u64 = 6;
 /// Hosts that are split and shown by name.
 const SPLITS_SHOWN: usize = 20;
-
-/// The last audit of a machine.
-#[derive(Clone, Copy, Debug)]
-struct Audit {
-    time: Timestamp,
-    is_right: bool,
-    is_owner: bool,
-}
 
 /// Since the node started.
 #[derive(Debug, Default)]
@@ -44,7 +32,7 @@ pub(super) struct Counters {
     failed: AtomicU64,
     damaged: AtomicU64,
     mended: AtomicU64,
-    audits: Mutex<BTreeMap<PeerKey, Audit>>,
+    audits: Mutex<BTreeMap<PeerKey, (Timestamp, bool)>>,
     last_failure: Mutex<Option<String>>,
 }
 
@@ -89,28 +77,11 @@ impl Counters {
         self.last_failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// `is_owner`: it was audited as the owner of what is entrusted to us.
-    pub(super) fn audited(&self, machine: PeerKey, is_right: bool, is_owner: bool) {
+    pub(super) fn audited(&self, machine: PeerKey, is_right: bool) {
         let mut audits = self.audits.lock().unwrap_or_else(PoisonError::into_inner);
         if audits.len() < AUDITS_MAX || audits.contains_key(&machine) {
-            audits.insert(machine, Audit { time: Timestamp::now(), is_right, is_owner });
+            audits.insert(machine, (Timestamp::now(), is_right));
         }
-    }
-
-    /// Machines that failed their last audit here.
-    pub(super) fn failed_audits(&self) -> Vec<FailedAudit> {
-        let audits = self.audits.lock().unwrap_or_else(PoisonError::into_inner);
-        let failed = audits.iter().filter(|(_, audit)| !audit.is_right).take(FAILED_MAX);
-        let told = |(machine, audit): (&PeerKey, &Audit)| FailedAudit {
-            machine: *machine,
-            time_ms: audit.time.millis(),
-            is_owner: audit.is_owner,
-        };
-        failed.map(told).collect()
-    }
-
-    fn last_audit(&self, machine: PeerKey) -> Option<Audit> {
-        self.audits.lock().unwrap_or_else(PoisonError::into_inner).get(&machine).copied()
     }
 }
 
@@ -158,12 +129,8 @@ fn disk_free(inner: &Inner) -> u64 {
 
 /// The whole ring's health, gathered from all its machines every so often, for pages that must not wait.
 pub(super) async fn keep_looking(inner: Arc<Inner>) {
-    let mut failed = BTreeMap::new();
-    for look in 0_u64.. {
-        if look % FAILED_LOOKS == 0 {
-            failed = gather_failed(&inner).await;
-        }
-        let view = gather(&inner, &failed).await;
+    loop {
+        let view = gather(&inner).await;
         inner.health.send_replace(Some(Arc::new(view)));
         tokio::time::sleep(inner.settings.follow_every.max(LOOK_EVERY)).await;
     }
@@ -172,22 +139,7 @@ pub(super) async fn keep_looking(inner: Arc<Inner>) {
 /// How often everybody is asked how they are.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
 
-/// Who failed audits of others, by their word.
-type Failed = BTreeMap<PeerKey, Vec<FailedAudit>>;
-
-async fn gather_failed(inner: &Arc<Inner>) -> Failed {
-    let (replies, _) = inner.reach.ask_all(&Ask::Failed).await;
-    let mut failed = Failed::new();
-    for (_, reply) in replies {
-        let Reply::Failed(told) = reply else { continue };
-        for audit in told.into_iter().take(FAILED_MAX) {
-            failed.entry(audit.machine).or_default().push(audit);
-        }
-    }
-    failed
-}
-
-async fn gather(inner: &Arc<Inner>, failed: &Failed) -> HealthView {
+async fn gather(inner: &Arc<Inner>) -> HealthView {
     let (replies, silent) = inner.reach.ask_all(&Ask::Status).await;
     let ours = inner.blocking(status).await.ok();
     let mut view = HealthView {
@@ -207,8 +159,7 @@ async fn gather(inner: &Arc<Inner>, failed: &Failed) -> HealthView {
             *by_copies.entry(copies as u16).or_default() += objects;
         }
         view.copies = view.copies.max(status.own.needed);
-        let audit = audit_view(inner.counters.last_audit(*machine), failed.get(machine).map_or(&[], Vec::as_slice));
-        view.machines.push(MachineView { audit, ..machine_view(inner, *machine, status) });
+        view.machines.push(machine_view(inner, *machine, status));
     }
     view.objects =
         by_copies.iter().map(|(copies, objects)| CopiesView { copies: *copies, objects: *objects }).collect();
@@ -233,6 +184,7 @@ fn splits(inner: &Inner) -> Result<(u64, Vec<SplitView>), CopiesError> {
 }
 
 fn machine_view(inner: &Inner, machine: PeerKey, status: &Status) -> MachineView {
+    let audit = inner.counters.audits.lock().unwrap_or_else(PoisonError::into_inner).get(&machine).copied();
     MachineView {
         machine: machine.to_string(),
         is_ours: machine == inner.reach.machine(),
@@ -243,31 +195,16 @@ fn machine_view(inner: &Inner, machine: PeerKey, status: &Status) -> MachineView
         objects_held: status.entries,
         bytes_held: status.bytes_held,
         bytes_served: status.bytes_served,
+        audit: audit.map(|(time, is_passed)| AuditView {
+            time: time.to_string(),
+            is_passed,
+            what: match is_passed {
+                true => "It proved to have what was asked for.".to_owned(),
+                false => "It could not prove to have what it should.".to_owned(),
+            },
+        }),
         ..MachineView::default()
     }
-}
-
-/// What we found ourselves, and what others say that they found. One that lies can say so of an honest machine: it is told how many say it.
-fn audit_view(ours: Option<Audit>, others: &[FailedAudit]) -> Option<AuditView> {
-    let failed_here = ours.filter(|audit| !audit.is_right);
-    let failing = others.len() + usize::from(failed_here.is_some());
-    let is_owner = failed_here.is_some_and(|audit| audit.is_owner) || others.iter().any(|audit| audit.is_owner);
-    let last_told = others.iter().map(|audit| audit.time_ms).max().map(Timestamp::from_millis_clamped);
-    let time = ours.filter(|audit| failing == 0 || !audit.is_right).map(|audit| audit.time).or(last_told)?;
-    let what = match failing {
-        0 => "It proved to have what was asked for.".to_owned(),
-        _ => {
-            let who = match (failed_here.is_some(), others.len()) {
-                (true, 0) => "Asked by this machine".to_owned(),
-                (true, more) => format!("Asked by this machine and {more} more"),
-                (false, 1) => "Asked by one other machine".to_owned(),
-                (false, more) => format!("Asked by {more} other machines"),
-            };
-            let role = if is_owner { " of what it owns" } else { "" };
-            format!("{who}, it could not prove to have what it should{role}.")
-        }
-    };
-    Some(AuditView { time: time.to_string(), is_passed: failing == 0, what })
 }
 
 fn repair_view(task: &Task) -> Option<RepairView> {

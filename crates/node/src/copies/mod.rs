@@ -26,7 +26,7 @@ use herodotus_net::CallError;
 use herodotus_replica::custody::{Config, Custodian};
 use herodotus_ring::Contact;
 use herodotus_ring::placement::{Placement, place_of_key};
-use herodotus_store::{Capture, Entry, EntryKey, Kind, Store, key_of};
+use herodotus_store::{Capture, Entry, Kind, Store, key_of};
 use herodotus_web::archive::{Elsewhere as _, Everything};
 use herodotus_web::peers::HealthView;
 use holdings::{Shelf, ShelfError};
@@ -35,7 +35,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use tokio::sync::{Notify, Semaphore, broadcast, mpsc, watch};
+use tokio::sync::{Notify, Semaphore, broadcast, watch};
 
 /// How long a node that leaves in good order may take to hand over what it holds.
 pub const HAND_OVER_MAX: Duration = Duration::from_secs(60);
@@ -45,8 +45,6 @@ const RECORD_NEWS_MAX: usize = 1024;
 
 /// One key may stand for several spellings of a URL; further back than this nobody looks.
 const SPELLINGS_MAX: usize = 16;
-/// Damaged captures that were come upon and wait to be mended; of more, the scrub takes care.
-const DAMAGED_MAX: usize = 256;
 /// Handings on at once that are acknowledged but not over.
 const RESTS_MAX: usize = 4;
 
@@ -156,8 +154,6 @@ struct Inner {
     wanted: Notify,
     counters: health::Counters,
     splits: split::Splits,
-    /// Captures that could not be read, to be mended before the disk is read through.
-    damaged: mpsc::Sender<EntryKey>,
     start: Instant,
     wake: Notify,
     /// Records were made here.
@@ -187,9 +183,7 @@ impl Copies {
         store.set_placement(placement)?;
         let ledger = Ledger::open(&crate::ring::ring_dir(ring.data()).join("ledger"), placement)?;
         settings.custody.copies = usize::from(ring.admission().charter().terms().copies.max(1));
-        let (damaged, found_damaged) = mpsc::channel(DAMAGED_MAX);
         let inner = Arc::new(Inner {
-            damaged,
             reach: Arc::new(Reach::new(ring.clone())),
             rests: Arc::new(Semaphore::new(RESTS_MAX)),
             wanted: Notify::new(),
@@ -218,7 +212,6 @@ impl Copies {
         tokio::spawn(follow::run(inner.clone()));
         tokio::spawn(follow::run_records(inner.clone()));
         tokio::spawn(orders::scrub(inner.clone()));
-        tokio::spawn(orders::mend_found(inner.clone(), found_damaged));
         tokio::spawn(health::keep_looking(inner.clone()));
         tokio::spawn(split::run(inner.clone()));
         Ok(Self { inner })
@@ -390,11 +383,6 @@ impl Inner {
         }
     }
 
-    /// A capture of ours could not be read: it is taken anew from others, soon.
-    fn come_upon_damage(&self, id: &EntryKey) {
-        let _ = self.damaged.try_send(id.clone());
-    }
-
     fn shelf(&self) -> Shelf<'_> {
         Shelf { store: &self.store, ledger: &self.ledger }
     }
@@ -424,10 +412,10 @@ async fn run(inner: Arc<Inner>) {
         let due = {
             let mut custodian = inner.custodian();
             while let Some(order) = custodian.poll_order() {
-                let (inner, id) = (inner.clone(), order.id);
+                let inner = inner.clone();
                 tokio::spawn(async move {
-                    let outcome = orders::carry_out(&inner, order).await;
-                    inner.custodian().handle_outcome(inner.now(), id, outcome);
+                    let outcome = orders::carry_out(&inner, order.task).await;
+                    inner.custodian().handle_outcome(inner.now(), order.id, outcome);
                     inner.wake.notify_one();
                 });
             }
@@ -452,9 +440,6 @@ struct Seen {
     leaving: BTreeSet<Id>,
     /// Since when a machine is up, as we saw it.
     up_since: HashMap<PeerKey, Instant>,
-    /// Those of them that are away, and since when. Who is back within the grace was never gone: else each restart would cost a machine its standing, and its
-    /// neighbours a copy of what it holds.
-    away: HashMap<PeerKey, Instant>,
 }
 
 impl Seen {
@@ -469,14 +454,10 @@ impl Seen {
         for (machine, at) in &neighbourhood.deaths {
             if self.deaths_until.is_none_or(|until| until < *at) {
                 custodian.peer_dead(now, *machine);
-                self.away.entry(*machine).or_insert(*at);
+                self.up_since.remove(machine);
                 self.deaths_until = Some(*at);
             }
         }
-        let grace = inner.settings.custody.grace;
-        let is_gone = |machine: &PeerKey| self.away.get(machine).is_some_and(|since| since.elapsed() >= grace);
-        self.up_since.retain(|machine, _| !is_gone(machine));
-        self.away.retain(|_, since| since.elapsed() < grace);
         let nodes: BTreeSet<Id> = neighbourhood.nodes.iter().map(|seat| seat.contact.id).collect();
         for gone in self.nodes.difference(&nodes) {
             custodian.end_arc(now, *gone);
@@ -486,7 +467,6 @@ impl Seen {
             custodian.set_arc(now, &seat.contact, seat.arc);
             custodian.set_line(now, seat.contact.id, &seat.successors);
             for contact in &seat.successors {
-                self.away.remove(&contact.key);
                 self.up_since.entry(contact.key).or_insert_with(Instant::now);
             }
             if seat.is_leaving && self.leaving.insert(seat.contact.id) {

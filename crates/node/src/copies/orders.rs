@@ -7,13 +7,12 @@ use super::wire::{Ask, Name, Reply};
 use super::{CopiesError, Inner, split};
 use herodotus_base::Id;
 use herodotus_replica::compare::{Comparison, Confirmation, Confirmed, Found, Holdings, Question, Span, Spans, Step};
-use herodotus_replica::custody::{Order, Outcome, Piece, Survey, Task};
+use herodotus_replica::custody::{Outcome, Piece, Survey, Task};
 use herodotus_replica::{Mark, Sum};
 use herodotus_ring::Contact;
-use herodotus_store::{EntryKey, Error as StoreError};
+use herodotus_store::EntryKey;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::mpsc;
 
 /// Entries of a piece that is brought home at once.
 const PIECE_ENTRIES_MAX: u64 = 20_000;
@@ -24,38 +23,10 @@ const SPLITS_MAX: usize = 16;
 /// Bytes that are read through before others have their turn.
 const SCRUB_BYTES: u64 = 4 << 20;
 
-/// Which way a comparison brings what one of the two lacks.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Way {
-    Both,
-    /// The same, for the other to pass on.
-    Spread,
-    /// Nothing comes here but other states of what is here: removals, newer versions.
-    Give,
-}
-
-pub(super) async fn carry_out(inner: &Arc<Inner>, order: Order) -> Outcome {
-    let (task, way) = (order.task, if order.gives_only { Way::Give } else { Way::Both });
+pub(super) async fn carry_out(inner: &Arc<Inner>, task: Task) -> Outcome {
     let done = match &task {
-        Task::Compare { with, from, to } => compare(inner, with, Span::new(*from, *to), way).await,
-        Task::Audit { with, from, to, nonce } => {
-            let (challenge, ours) = match prepare(inner, Span::new(*from, *to), *nonce).await {
-                Ok(Some(prepared)) => prepared,
-                Ok(None) => return Outcome::Well,
-                Err(error) => {
-                    inner.counters.failed(&task, &error);
-                    return Outcome::Failed;
-                }
-            };
-            let audited = audit(inner, with, challenge, ours).await;
-            if let Ok(outcome) = &audited {
-                inner.counters.audited(with.key, *outcome == Outcome::Well, with.id == *to);
-            }
-            return audited.unwrap_or_else(|error| {
-                inner.counters.failed(&task, &error);
-                Outcome::Unproven
-            });
-        }
+        Task::Compare { with, from, to } => compare(inner, with, Span::new(*from, *to), false).await,
+        Task::Audit { with, from, to, nonce } => audit(inner, with, Span::new(*from, *to), *nonce).await,
         Task::Survey { after } => survey(inner, *after).await,
         Task::Confirm { with, piece } => confirm(inner, with, *piece).await,
         Task::Release { owner, piece } => release(inner, owner, *piece).await,
@@ -66,11 +37,16 @@ pub(super) async fn carry_out(inner: &Arc<Inner>, order: Order) -> Outcome {
     })
 }
 
-/// Compares a span with another machine, and brings over what either lacks as it is found. Where the two
+/// Compares a span with another machine, and brings over what either lacks as it is found; with `spread`, for it to pass on. Where the two
 /// differed on how a host is split, and so on where its entries lie, they begin again.
-pub(super) async fn compare(inner: &Arc<Inner>, with: &Contact, span: Span, way: Way) -> Result<Outcome, CopiesError> {
+pub(super) async fn compare(
+    inner: &Arc<Inner>,
+    with: &Contact,
+    span: Span,
+    spread: bool,
+) -> Result<Outcome, CopiesError> {
     for _ in 0..SPLITS_MAX {
-        match compare_once(inner, with, span, way).await {
+        match compare_once(inner, with, span, spread).await {
             Err(CopiesError::Split) => {}
             done => return done,
         }
@@ -78,7 +54,7 @@ pub(super) async fn compare(inner: &Arc<Inner>, with: &Contact, span: Span, way:
     Err(CopiesError::Split)
 }
 
-async fn compare_once(inner: &Arc<Inner>, with: &Contact, span: Span, way: Way) -> Result<Outcome, CopiesError> {
+async fn compare_once(inner: &Arc<Inner>, with: &Contact, span: Span, spread: bool) -> Result<Outcome, CopiesError> {
     inner.blocking(|inner| Ok(inner.store.seal()?)).await?;
     let mut comparison = Comparison::new(span, random());
     let mut answer = None;
@@ -93,7 +69,7 @@ async fn compare_once(inner: &Arc<Inner>, with: &Contact, span: Span, way: Way) 
         answer = None;
         match step {
             Step::Ask(question) => answer = Some(ask(inner, with, question).await?),
-            Step::Found(found) => exchange(inner, with, comparison.salt(), found, way).await?,
+            Step::Found(found) => exchange(inner, with, comparison.salt(), found, spread).await?,
             Step::Done => return Ok(Outcome::Well),
         }
     }
@@ -111,8 +87,13 @@ async fn ask(
 }
 
 /// Brings a part of the differences over, both ways.
-async fn exchange(inner: &Arc<Inner>, with: &Contact, salt: u64, found: Found, way: Way) -> Result<(), CopiesError> {
-    let spread = way == Way::Spread;
+async fn exchange(
+    inner: &Arc<Inner>,
+    with: &Contact,
+    salt: u64,
+    found: Found,
+    spread: bool,
+) -> Result<(), CopiesError> {
     match found {
         Found::OnlyHere(spans) => {
             for span in spans {
@@ -126,7 +107,6 @@ async fn exchange(inner: &Arc<Inner>, with: &Contact, salt: u64, found: Found, w
                 }
             }
         }
-        Found::OnlyThere(_) if way == Way::Give => {}
         Found::OnlyThere(spans) => {
             for span in spans {
                 let mut behind = None;
@@ -148,34 +128,15 @@ async fn exchange(inner: &Arc<Inner>, with: &Contact, salt: u64, found: Found, w
             bring_names(inner, with, names, spread).await?;
             for shorts in lacking_here.chunks(herodotus_replica::compare::limits::NAMES_MAX) {
                 let ask = Ask::Named { salt, spans: Spans::pack(&spans), shorts: shorts.to_vec() };
-                let Reply::Names(mut names) = inner.reach.ask(with, &ask).await? else {
+                let Reply::Names(names) = inner.reach.ask(with, &ask).await? else {
                     return Err(CopiesError::Odd("an answer to another question"));
                 };
-                if way == Way::Give {
-                    names = inner.blocking(move |inner| held(inner, names)).await?;
-                }
                 agree(inner, with, &names).await?;
                 fetch(inner, with, names).await?;
             }
         }
     }
     Ok(())
-}
-
-/// Those of the names that something is held of here, in whatever state.
-fn held(inner: &Inner, names: Vec<Name>) -> Result<Vec<Name>, CopiesError> {
-    let mut held = Vec::new();
-    for name in names {
-        let is_held = match (name.record(), name.id()) {
-            (Some(record), _) => inner.ledger.get(&record)?.is_some(),
-            (None, Some(id)) => inner.store.knows(&id)?,
-            (None, None) => false,
-        };
-        if is_held {
-            held.push(name);
-        }
-    }
-    Ok(held)
 }
 
 /// Sees to it that both place entries alike before they are brought over: what seemed lacking may only have been looked for elsewhere.
@@ -185,33 +146,24 @@ async fn agree(inner: &Arc<Inner>, with: &Contact, names: &[Name]) -> Result<(),
     if learnt.here || learnt.there { Err(CopiesError::Split) } else { Ok(()) }
 }
 
-/// A challenge: the nonce, and the names of some entries that we have.
-type Challenge = ([u8; 32], Vec<Name>);
-
-/// What another machine is to prove, and what proves it. Nothing: nothing lies there.
-async fn prepare(inner: &Arc<Inner>, span: Span, number: u64) -> Result<Option<(Challenge, [u8; 32])>, CopiesError> {
+/// Has a holder prove that it has the bytes of some entries that we have too.
+async fn audit(inner: &Arc<Inner>, with: &Contact, span: Span, number: u64) -> Result<Outcome, CopiesError> {
     let mut nonce = [0; 32];
     getrandom::fill(&mut nonce).map_err(|_| CopiesError::Odd("no randomness"))?;
-    inner
+    let (names, ours) = inner
         .blocking(move |inner| {
             let names = sample(inner, span, random() ^ number)?;
-            let ours = proof(inner, &nonce, &names)?.filter(|_| !names.is_empty());
-            Ok(ours.map(|ours| ((nonce, names), ours)))
+            let ours = proof(inner, &nonce, &names)?;
+            Ok((names, ours))
         })
-        .await
-}
-
-/// Has another machine prove that it has the bytes of some entries that we have too.
-async fn audit(
-    inner: &Arc<Inner>,
-    with: &Contact,
-    (nonce, names): Challenge,
-    ours: [u8; 32],
-) -> Result<Outcome, CopiesError> {
+        .await?;
+    let Some(ours) = ours.filter(|_| !names.is_empty()) else { return Ok(Outcome::Well) };
     let Reply::Proof(theirs) = inner.reach.ask(with, &Ask::Challenge { nonce, names }).await? else {
         return Err(CopiesError::Odd("an answer to another question"));
     };
-    Ok(if theirs == Some(ours) { Outcome::Well } else { Outcome::Wrong })
+    let is_right = theirs == Some(ours);
+    inner.counters.audited(with.key, is_right);
+    Ok(if is_right { Outcome::Well } else { Outcome::Wrong })
 }
 
 /// Some captures on a span: from a random place on, so that nobody knows which.
@@ -264,7 +216,9 @@ async fn survey(inner: &Arc<Inner>, after: Id) -> Result<Outcome, CopiesError> {
     // An arc that goes round ends, for this round, where the circle does.
     let to = if end < place { LAST } else { end };
     let piece = inner.blocking(move |inner| measure(inner, Span::at(place).from, to)).await?;
-    Ok(Outcome::Surveyed(Survey::Found { piece, owner: told.owner, holders: told.holders }))
+    let mut holders = told.holders;
+    holders.arc.1 = holders.arc.1.min(to).max(piece.to);
+    Ok(Outcome::Surveyed(Survey::Found { piece, owner: told.owner, holders }))
 }
 
 /// What we hold behind one place up to another, as many entries as are brought home at once.
@@ -367,20 +321,6 @@ pub(super) async fn scrub(inner: Arc<Inner>) {
             if mend(&inner, &id).await.is_ok() {
                 inner.counters.mended();
             }
-        }
-    }
-}
-
-/// Mends what somebody came upon: a challenge, a reader.
-pub(super) async fn mend_found(inner: Arc<Inner>, mut damaged: mpsc::Receiver<EntryKey>) {
-    while let Some(id) = damaged.recv().await {
-        let read = id.clone();
-        let found = inner.blocking(move |inner| Ok(inner.store.audit_digest(&read, &[0; 32]).map(drop)?)).await;
-        // It may have been told of twice.
-        let Err(CopiesError::Store(StoreError::Damaged(_))) = found else { continue };
-        inner.counters.found_damaged();
-        if mend(&inner, &id).await.is_ok() {
-            inner.counters.mended();
         }
     }
 }

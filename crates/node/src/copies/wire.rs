@@ -1,6 +1,6 @@
 //! What machines ask each other about copies. One call each, postcard within the transport's frame; numbers of variants are for ever.
 
-use herodotus_base::{Id, PeerKey};
+use herodotus_base::Id;
 use herodotus_net::Kind;
 use herodotus_replica::compare::{self, Short, Span, Spans};
 use herodotus_replica::custody::Holders;
@@ -67,9 +67,6 @@ pub(super) enum Ask {
     Parts { bucket: String },
     /// As [`Ask::At`], from one who takes the host for split into so many parts: whoever knows of more says so instead.
     Within { place: Id, bucket: String, parts: u32, ask: Box<Ask> },
-
-    /// Who failed its last audit, as you saw it? Older programs refuse it.
-    Failed,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -128,8 +125,6 @@ pub(super) enum Reply {
         parts: u32,
         settled: u32,
     },
-
-    Failed(Vec<FailedAudit>),
 }
 
 /// What is too large for a call. After the head come bytes one way, and a [`Reply`] the other, or bytes only.
@@ -205,15 +200,6 @@ pub(super) struct Hit {
     pub(super) url: String,
     pub(super) title: String,
     pub(super) time_ms: i64,
-}
-
-/// One that could not prove to have what it should.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub(super) struct FailedAudit {
-    pub(super) machine: PeerKey,
-    pub(super) time_ms: i64,
-    /// It was audited as the owner, by one of those who hold copies for it.
-    pub(super) is_owner: bool,
 }
 
 /// What a machine tells of itself.

@@ -6,11 +6,10 @@
 //! passed its audits; a gained arc is not answered for before it was compared with those who held it. Lost at a restart is only
 //! what is believed of others: everything is compared anew.
 //!
-//! The owner drives, successors are driven; decision 0012 says why. Successors audit the owner too, and drive beside one that fails; decision 0017.
+//! The owner drives, successors are driven; decision 0012 says why.
 
 mod config;
 mod order;
-mod oversight;
 mod planted;
 mod strays;
 mod tenure;
@@ -23,19 +22,17 @@ pub use tenure::{Holder, Holders, Level};
 
 use herodotus_base::{Id, PeerKey};
 use herodotus_ring::Contact;
-use oversight::Oversight;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 use strays::Strays;
 use tenure::Tenure;
 
-/// The custodian of everything that a machine holds: one tenure for each of its nodes, the strays, and an eye on those whose arcs it copies.
+/// The custodian of everything that a machine holds: one tenure for each of its nodes, and the strays.
 #[derive(Clone, Debug)]
 pub struct Custodian {
     config: Config,
     tenures: BTreeMap<Id, Tenure>,
     strays: Strays,
-    oversight: Oversight,
     /// Orders that were given out, and for whom they are.
     open: BTreeMap<OrderId, (Owner, Task)>,
     ready: VecDeque<Order>,
@@ -48,19 +45,12 @@ pub struct Custodian {
 enum Owner {
     Tenure(Id),
     Strays,
-    /// Of the owner of an arc that is entrusted to us.
-    Oversight(Id),
-}
-
-fn overlap(one: (Id, Id), other: (Id, Id)) -> bool {
-    one.1.is_in(other.0, other.1) || other.1.is_in(one.0, one.1)
 }
 
 impl Custodian {
     pub fn new(machine: PeerKey, config: Config) -> Self {
         Self {
             strays: Strays::new(machine, &config),
-            oversight: Oversight::new(machine),
             config,
             tenures: BTreeMap::new(),
             open: BTreeMap::new(),
@@ -79,7 +69,6 @@ impl Custodian {
         };
         if is_new {
             self.strays.stir(now);
-            self.oversight.own(arc);
         }
         self.work();
     }
@@ -131,10 +120,10 @@ impl Custodian {
     }
 
     /// Another machine asks whether we hold what lies on `(from, to]`, to let go of it. If that is true, we are relied on for the grace, and
-    /// keep it. If not, it must be told no, whatever we hold: we are letting it go ourselves, or do not believe its owner. To be asked before looking at what we hold.
+    /// keep it. If not, it must be told no, whatever we hold: we are letting it go ourselves. To be asked before looking at what we hold.
     pub fn vouch(&mut self, now: Duration, from: Id, to: Id) -> bool {
         self.now = now;
-        !self.oversight.is_doubtful((from, to)) && self.strays.vouch(now, (from, to), &self.config)
+        self.strays.vouch(now, (from, to), &self.config)
     }
 
     /// Something could not be handed to a machine: it is compared soon.
@@ -154,13 +143,12 @@ impl Custodian {
             return None;
         }
         let due = self.tenures.values().filter_map(|tenure| tenure.due(self.now, &self.config)).min();
-        due.into_iter().chain(self.strays.due()).chain(self.oversight.due(&self.config)).min()
+        due.into_iter().chain(self.strays.due()).min()
     }
 
     pub fn handle_timeout(&mut self, now: Duration) {
         self.now = now;
         self.tenures.values_mut().for_each(|tenure| tenure.pass_time(now, &self.config));
-        self.oversight.pass_time(now, &self.config);
         self.work();
     }
 
@@ -180,18 +168,7 @@ impl Custodian {
             }
             Owner::Strays => {
                 let others = self.tenures.values().map(Tenure::others_seen).max().unwrap_or(0);
-                let is_kept = match &outcome {
-                    Outcome::Surveyed(Survey::Found { piece, owner, holders }) => {
-                        let (first, own) = (piece.from.plus_power(0), self.tenures.keys().copied());
-                        self.oversight.see(now, first, owner, holders, own, &self.config)
-                    }
-                    _ => false,
-                };
-                self.strays.done(now, &task, outcome, others, is_kept, &self.config);
-            }
-            Owner::Oversight(owner) => {
-                let line = self.line_behind(owner);
-                self.oversight.done(now, owner, &task, &outcome, line, &self.config);
+                self.strays.done(now, &task, outcome, others, &self.config);
             }
         }
         self.work();
@@ -254,17 +231,6 @@ impl Custodian {
         self.tenures.values().map(|tenure| tenure.level(self.now, &self.config)).collect()
     }
 
-    /// Owners of what is entrusted to us that have failed their audits, and their arcs.
-    pub fn distrusted_owners(&self) -> impl Iterator<Item = (&Contact, (Id, Id))> {
-        self.oversight.distrusted()
-    }
-
-    /// Machines that follow the one of our nodes that is next behind a place, and may be counted on.
-    fn line_behind(&self, place: Id) -> Vec<Contact> {
-        let next = self.tenures.iter().min_by_key(|(node, _)| place.distance_to(**node));
-        next.map(|(_, tenure)| tenure.trusted_line(&self.config).cloned().collect()).unwrap_or_default()
-    }
-
     /// Orders under way.
     pub fn under_way(&self) -> impl Iterator<Item = &Task> {
         self.open.values().map(|(_, task)| task)
@@ -291,11 +257,6 @@ impl Custodian {
             {
                 wanted = Some((strays::RANK, Owner::Strays, task));
             }
-            if let Some((rank, node, task)) = self.oversight.wants(self.now, &self.config)
-                && wanted.as_ref().is_none_or(|(best, ..)| rank < *best)
-            {
-                wanted = Some((rank, Owner::Oversight(node), task));
-            }
             let Some((_, owner, task)) = wanted else { break };
             match owner {
                 Owner::Tenure(node) => {
@@ -304,12 +265,11 @@ impl Custodian {
                     }
                 }
                 Owner::Strays => self.strays.begin(&task),
-                Owner::Oversight(node) => self.oversight.begin(node),
             }
             let id = OrderId(self.next);
             self.next += 1;
             self.open.insert(id, (owner, task.clone()));
-            self.ready.push_back(Order { id, task, gives_only: !matches!(owner, Owner::Tenure(_)) });
+            self.ready.push_back(Order { id, task, gives_only: owner == Owner::Strays });
         }
     }
 }

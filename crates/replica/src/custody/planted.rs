@@ -10,6 +10,4 @@ pub enum Planted {
     ForgetPushOnCrash,
     /// What comes over the network is stored without looking at its digest. (Carried out by those around the machine.)
     AcceptUnverified,
-    /// Nobody audits those who own what it copies.
-    TrustOwners,
 }

@@ -1,6 +1,6 @@
 //! What is held here and is not on our own arcs: entrusted by its owner, or a stray that is brought home and then let go.
 
-use super::{Config, Outcome, Planted, Survey, Task, overlap};
+use super::{Config, Outcome, Planted, Survey, Task};
 use crate::Sum;
 use herodotus_base::{Id, PeerKey};
 use herodotus_ring::Contact;
@@ -73,6 +73,10 @@ pub(super) struct Strays {
     is_clean: bool,
     found_astray: bool,
     is_busy: bool,
+}
+
+fn overlap(one: (Id, Id), other: (Id, Id)) -> bool {
+    one.1.is_in(other.0, other.1) || other.1.is_in(one.0, one.1)
 }
 
 impl Strays {
@@ -166,20 +170,12 @@ impl Strays {
         }
     }
 
-    /// `others`: machines that we see beside ourselves. `is_kept`: nothing that was surveyed is let go by its owner's word.
-    pub(super) fn done(
-        &mut self,
-        now: Duration,
-        task: &Task,
-        outcome: Outcome,
-        others: usize,
-        is_kept: bool,
-        config: &Config,
-    ) {
+    /// `others`: machines that we see beside ourselves.
+    pub(super) fn done(&mut self, now: Duration, task: &Task, outcome: Outcome, others: usize, config: &Config) {
         (self.is_busy, self.is_releasing) = (false, false);
         self.next_at = now;
         match (task, outcome) {
-            (Task::Survey { .. }, Outcome::Surveyed(found)) => self.surveyed(now, found, others, is_kept, config),
+            (Task::Survey { .. }, Outcome::Surveyed(found)) => self.surveyed(now, found, others, config),
             (Task::Survey { .. }, _) => self.next_at = now + config.retry_after,
             (Task::Compare { .. }, Outcome::Well) => {
                 let Some(homing) = &mut self.homing else { return };
@@ -220,7 +216,7 @@ impl Strays {
         }
     }
 
-    fn surveyed(&mut self, now: Duration, found: Survey, others: usize, is_kept: bool, config: &Config) {
+    fn surveyed(&mut self, now: Duration, found: Survey, others: usize, config: &Config) {
         self.homing = None;
         let Survey::Found { piece, owner, holders } = found else { return self.end_round(now, config) };
         // Whatever was entrusted to us there: this is what holds now.
@@ -234,10 +230,7 @@ impl Strays {
             if self.entrusted.len() > ENTRUSTED_MAX {
                 self.entrusted.pop_front();
             }
-            return self.advance_behind(now, piece, to, config);
-        }
-        if is_kept {
-            return self.advance_behind(now, piece, to, config);
+            return self.advance(now, to, config);
         }
         self.found_astray = true;
         let counted = holders.holders.into_iter().filter(|holder| holder.counts);
@@ -259,14 +252,6 @@ impl Strays {
         if let Some(homing) = self.homing.take() {
             self.advance(now, homing.piece.to, config);
         }
-    }
-
-    /// Goes on behind an arc that a piece lies on. One that goes round is the last of the round.
-    fn advance_behind(&mut self, now: Duration, piece: Piece, to: Id, config: &Config) {
-        if to <= piece.from {
-            return self.end_round(now, config);
-        }
-        self.advance(now, to, config);
     }
 
     /// Goes on behind a place; one that is not ahead was reached by going round.

@@ -50,15 +50,10 @@ struct Holding {
     is_filled: bool,
     /// Does not answer since then.
     lost_at: Option<Duration>,
-    /// Failed an audit, and will be audited again after a comparison: what was on its way to it is no lie. It does not count until then, and is not replaced.
-    is_suspect: bool,
-    /// Failed that one too.
     is_distrusted: bool,
     uptime: Duration,
     compare_at: Duration,
     audit_at: Duration,
-    /// Since when it leaves audits without an answer.
-    unproven_since: Option<Duration>,
     is_busy: bool,
     /// Something was missed since the order that is out was given: a comparison that ends well says nothing of it.
     is_doubted: bool,
@@ -70,50 +65,9 @@ impl Holding {
         (self.is_filled, self.compare_at, self.is_doubted) = (false, compare_at, self.is_busy);
     }
 
-    fn audited(&mut self, now: Duration, outcome: &Outcome, config: &Config) {
-        self.audit_at = now + config.audit_every;
-        match Finding::of(now, outcome, &mut self.unproven_since, config) {
-            Finding::Right => (self.is_suspect, self.is_distrusted) = (false, false),
-            // It is compared at once: what it lost by accident comes back, and the audit after that clears it.
-            Finding::Wrong if self.is_suspect || self.is_distrusted => {
-                (self.is_suspect, self.is_distrusted) = (false, true);
-                (self.is_filled, self.compare_at) = (false, now);
-            }
-            Finding::Wrong => {
-                (self.is_suspect, self.audit_at) = (true, now);
-                (self.is_filled, self.compare_at) = (false, now);
-            }
-            Finding::Nothing => self.audit_at = now + config.retry_after,
-        }
-    }
-
     /// There, or away for less than the grace.
     fn is_waited_for(&self, now: Duration, config: &Config) -> bool {
         self.lost_at.is_none_or(|at| now < at + config.grace)
-    }
-}
-
-/// What an audit says of the one who was audited.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Finding {
-    Right,
-    Wrong,
-    /// Not yet.
-    Nothing,
-}
-
-impl Finding {
-    /// Who is there and leaves audits unanswered for as long as one may wait for the next is as good as one that answers wrongly.
-    pub(super) fn of(now: Duration, outcome: &Outcome, unproven: &mut Option<Duration>, config: &Config) -> Self {
-        match outcome {
-            Outcome::Well => {
-                *unproven = None;
-                Self::Right
-            }
-            Outcome::Wrong => Self::Wrong,
-            Outcome::Unproven if now >= *unproven.get_or_insert(now) + config.audit_every => Self::Wrong,
-            _ => Self::Nothing,
-        }
     }
 }
 
@@ -216,9 +170,7 @@ impl Tenure {
                 contact: contact.clone(),
                 is_filled: config.has(Planted::ForgetPushOnCrash),
                 lost_at: None,
-                is_suspect: false,
                 is_distrusted: false,
-                unproven_since: None,
                 uptime: Duration::ZERO,
                 compare_at: if config.has(Planted::ForgetPushOnCrash) { now + config.compare_every } else { now },
                 audit_at: now + config.audit_every,
@@ -228,7 +180,6 @@ impl Tenure {
             if holding.lost_at.take().is_some() {
                 // Who comes back is told what it missed.
                 holding.doubt(now);
-                holding.unproven_since = None;
             }
             holding.contact = contact;
             self.holdings.push(holding);
@@ -318,7 +269,7 @@ impl Tenure {
     fn counts(&self, holding: &Holding, config: &Config) -> bool {
         let is_old = !self.has_probation(config) || holding.uptime >= config.probation;
         let is_filled = holding.is_filled || config.has(Planted::CountProbationers);
-        is_filled && is_old && !holding.is_suspect && !holding.is_distrusted && holding.lost_at.is_none()
+        is_filled && is_old && !holding.is_distrusted && holding.lost_at.is_none()
     }
 
     pub(super) fn live_wanted(&self, now: Duration, config: &Config) -> Vec<Contact> {
@@ -340,16 +291,6 @@ impl Tenure {
             }
         }
         targets
-    }
-
-    /// Machines that follow us and may be counted on, as they follow.
-    pub(super) fn trusted_line(&self, config: &Config) -> impl Iterator<Item = &Contact> {
-        let is_choosy = self.has_probation(config);
-        let is_good = move |holding: &&Holding| {
-            let is_new = is_choosy && holding.uptime < config.probation;
-            holding.lost_at.is_none() && !holding.is_distrusted && !is_new
-        };
-        self.holdings.iter().filter(is_good).map(|holding| &holding.contact)
     }
 
     /// Other machines that we see.
@@ -401,7 +342,7 @@ impl Tenure {
             needed: self.needed(config),
             filling: count(&|holding| !holding.is_filled && holding.lost_at.is_none()),
             away: count(&|holding| holding.lost_at.is_some()),
-            distrusted: count(&|holding| holding.is_suspect || holding.is_distrusted),
+            distrusted: count(&|holding| holding.is_distrusted),
             on_probation: count(&|holding| self.has_probation(config) && holding.uptime < config.probation),
             is_filled: self.gaps.is_empty(),
         }
@@ -505,7 +446,15 @@ impl Tenure {
             Task::Audit { with, .. } => {
                 if let Some(holding) = self.holding(with.key) {
                     holding.is_busy = false;
-                    holding.audited(now, outcome, config);
+                    holding.audit_at = now + config.audit_every;
+                    match outcome {
+                        Outcome::Well => holding.is_distrusted = false,
+                        // It is compared at once: what it lost by accident comes back, and a later audit clears it.
+                        Outcome::Wrong => {
+                            (holding.is_distrusted, holding.is_filled, holding.compare_at) = (true, false, now);
+                        }
+                        _ => holding.audit_at = now + config.retry_after,
+                    }
                 }
             }
             _ => {}

@@ -140,8 +140,7 @@ impl World {
             what => {
                 let there = job.with?.machine;
                 if !self.reach(here, there) {
-                    let is_audit = matches!(&what, What::Order(order) if matches!(order.task, Task::Audit { .. }));
-                    return Some(if is_audit { Outcome::Unproven } else { Outcome::Failed });
+                    return Some(Outcome::Failed);
                 }
                 job.with = Some(self.who(there));
                 self.answer(job, what, here, there)
@@ -400,9 +399,6 @@ impl World {
                 // Silence is only known for what it is after a while.
                 let now = self.clock();
                 self.machines[here].custodian.handle_outcome(now, id, outcome);
-                if matches!(task, Task::Audit { .. }) {
-                    self.note_distrust(here);
-                }
                 self.pump(here);
             }
             What::Hand(entry) => self.end_hand(job.by, job.with, entry, &outcome),
@@ -478,8 +474,7 @@ impl World {
                     }
                 }
             }
-            // Of owners, see `note_distrust`.
-            Task::Audit { with, to, .. } if m.custodian.owns(*to) => {
+            Task::Audit { with, .. } => {
                 let Some(other) = self.by_key.get(&with.key).copied() else { return };
                 if *outcome == Outcome::Well {
                     m.distrusted.remove(&other);
@@ -493,21 +488,7 @@ impl World {
         }
     }
 
-    /// Which owners a machine distrusts, as seen from outside.
-    fn note_distrust(&mut self, here: usize) {
-        let distrusted = self.machines[here].custodian.distrusted_owners();
-        let owners: Vec<usize> = distrusted.filter_map(|(owner, _)| self.by_key.get(&owner.key).copied()).collect();
-        for owner in owners {
-            let now = self.now;
-            let m = &mut self.machines[owner];
-            match m.is_liar {
-                true => m.found_at = m.found_at.or(Some(now)),
-                false => self.record.count("an honest owner distrusted"),
-            }
-        }
-    }
-
-    /// Has another prove that it has the bytes of some entries that we have too. Both read them, and see damage of their own.
+    /// Has a holder prove that it has the bytes of some entries that we have too. Both read them, and see damage of their own.
     fn audit(&mut self, here: usize, there: usize, (from, to): (Id, Id)) -> Outcome {
         let mut ours: Vec<usize> = Vec::new();
         for range in self.table.on(from, to) {

@@ -6,7 +6,6 @@
 
 mod errands;
 mod figures;
-mod lie;
 mod promises;
 mod record;
 mod report;
@@ -15,6 +14,5 @@ mod storm;
 mod world;
 
 pub use figures::{Options, run};
-pub use lie::{Lie, LieEnd};
 pub use report::{Report, Row};
 pub use storm::{Storm, StormEnd};

@@ -84,8 +84,6 @@ pub(super) struct Machine {
     pub(super) line: Vec<usize>,
     /// Since when others are up, as it saw them.
     pub(super) up_since: BTreeMap<usize, u64>,
-    /// Since when those of them are away that are; who is back within the grace was never gone.
-    away_since: BTreeMap<usize, u64>,
     told_uptimes_at: u64,
     /// What it has compared well in this life, and with whom, as seen from outside.
     pub(super) filled: BTreeMap<usize, Vec<(Id, Id)>>,
@@ -103,8 +101,6 @@ pub(super) struct Machine {
     is_stirred: bool,
     pub(super) is_full: bool,
     pub(super) is_liar: bool,
-    /// When somebody first distrusted it as the owner of what it entrusted to him.
-    pub(super) found_at: Option<u64>,
     /// So many times slower than others.
     pub(super) slowness: u64,
     pub(super) sending: u64,
@@ -304,7 +300,6 @@ impl World {
             parts: BTreeMap::new(),
             line: Vec::new(),
             up_since: BTreeMap::new(),
-            away_since: BTreeMap::new(),
             told_uptimes_at: 0,
             filled: BTreeMap::new(),
             failed: BTreeSet::new(),
@@ -316,7 +311,6 @@ impl World {
             is_stirred: false,
             is_full: false,
             is_liar: false,
-            found_at: None,
             slowness: 1,
             sending: 0,
             receiving: 0,
@@ -340,7 +334,6 @@ impl World {
         m.custodian = Custodian::new(m.contact.key, config);
         m.custodian.stray_came(Duration::from_micros(self.now));
         (m.line, m.up_since, m.wake) = (Vec::new(), BTreeMap::new(), None);
-        m.away_since.clear();
         (m.sending, m.receiving, m.serving, m.is_stirred) = (0, 0, 0, false);
         m.mending.clear();
         m.filled.clear();
@@ -408,18 +401,13 @@ impl World {
         let m = &mut self.machines[machine];
         for (other, key) in dead.iter().zip(dead_keys) {
             m.custodian.peer_dead(now, key);
-            m.away_since.entry(*other).or_insert(since);
+            m.up_since.remove(other);
             m.filled.remove(other);
         }
-        let grace = u64::try_from(self.setting.custody.grace.as_micros()).unwrap_or(u64::MAX);
-        let is_gone = |other: &usize| m.away_since.get(other).is_some_and(|at| since >= at + grace);
-        m.up_since.retain(|other, _| !is_gone(other));
-        m.away_since.retain(|_, at| since < *at + grace);
         let contact = m.contact.clone();
         m.custodian.set_arc(now, &contact, (before, here));
         m.custodian.set_line(now, here, &contacts);
         for other in &line {
-            m.away_since.remove(other);
             m.up_since.entry(*other).or_insert(since);
         }
         // Who leaves the line is forgotten, the bad with the good.

@@ -44,9 +44,6 @@ struct Load {
     url_bytes: usize,
 }
 
-/// A key of the table and what stands there.
-type Row = (Vec<u8>, Vec<u8>);
-
 impl Load {
     fn has_room(&self, entry: &Entry) -> bool {
         let crawls = self.crawls.len() + usize::from(!self.crawls.contains(&entry.crawl));
@@ -285,7 +282,7 @@ impl<T: Table> Outbox<T> {
     }
 
     /// Entries that wait, in order, and whether there are no more.
-    fn slice(&self, from: &[u8], to: &[u8], limit: usize) -> Result<(Vec<Row>, bool)> {
+    fn slice(&self, from: &[u8], to: &[u8], limit: usize) -> Result<(Vec<(Vec<u8>, Vec<u8>)>, bool)> {
         let Some(keys) = self.index.range(from, to, limit) else {
             let slice = self.table.scan(from, to, limit).map_err(Error::table("read"))?;
             let is_last = slice.len() < limit;

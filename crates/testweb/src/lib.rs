@@ -35,7 +35,6 @@ mod furniture;
 pub mod hostile;
 mod life;
 mod limits;
-mod line;
 mod listener;
 mod log;
 mod page;

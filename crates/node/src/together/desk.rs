@@ -58,8 +58,8 @@ async fn answer(inner: &Arc<Inner>, ask: Ask) -> Result<Reply> {
             Reply::Learnt
         }
         Ask::Links { batch } => match courier::take(inner, &batch.0, false).await? {
-            Some(work) => Reply::TakenWith { work_ms: u32::try_from(work.as_millis()).unwrap_or(u32::MAX) },
-            None => Reply::NotNow,
+            true => Reply::Taken,
+            false => Reply::NotNow,
         },
         Ask::Part { crawl } => Reply::Part(part::status(inner, CrawlId(crawl)).await),
         Ask::Detail { crawl } => Reply::Detail(part::detail(inner, CrawlId(crawl)).await.map(Box::new)),

@@ -1,7 +1,6 @@
 //! Orders, told from machine to machine: every now and then one asks another what it knows better, and both take the later.
 //!
-//! What one machine knows all know after some log2(N) rounds, whoever dies meanwhile; nobody is asked more often than anybody else. Who hears something new tells
-//! a few at once, so that most know it within a moment.
+//! What one machine knows all know after some log2(N) rounds, whoever dies meanwhile; nobody is asked more often than anybody else.
 
 use super::wire::{Ask, Bytes, Reply};
 use super::{Inner, Order, Result, TogetherError};
@@ -9,15 +8,8 @@ use herodotus_ledger::{CrawlId, Record, open_bundle, pack_bundle};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::task::JoinSet;
 
 const EVERY: Duration = Duration::from_secs(1);
-/// Machines that are told at once of what is new: with three, a rumour reaches nearly all before it is old.
-const TOLD_AT_ONCE: usize = 3;
-/// Exchanges at once, most of them with machines that do not answer.
-const UNDER_WAY_MAX: usize = 16;
-/// Before others are told: more may be new.
-const PAUSE: Duration = Duration::from_millis(20);
 /// Bytes of orders in one call.
 const BUNDLE_BYTES_MAX: usize = 800 << 10;
 
@@ -25,27 +17,19 @@ pub(super) async fn run(inner: Arc<Inner>) {
     if inner.copies.ring().joined().await.is_err() {
         return;
     }
-    let (mut turn, mut at_once) = (0_usize, 1);
-    let mut under_way = JoinSet::new();
+    let mut turn = 0_usize;
     loop {
         let machines = inner.copies.machines().await.unwrap_or_default();
-        // One that is silent does not keep the others from hearing it.
-        while under_way.try_join_next().is_some() {}
-        let room = UNDER_WAY_MAX.saturating_sub(under_way.len());
-        for _ in 0..at_once.min(machines.len()).min(room) {
+        if !machines.is_empty() {
             // A successor and somebody far away in turns, so that news goes round and across.
             let step = turn.wrapping_mul(0x9e37_79b9) % machines.len();
-            let (inner, with) = (inner.clone(), machines[step].clone());
-            under_way.spawn(async move { exchange(&inner, &with).await });
-            turn += 1;
+            let _ = exchange(&inner, &machines[step]).await;
         }
-        at_once = tokio::select! {
-            () = tokio::time::sleep(EVERY) => 1,
-            () = inner.rumour.notified() => {
-                tokio::time::sleep(PAUSE).await;
-                TOLD_AT_ONCE
-            }
-        };
+        turn += 1;
+        tokio::select! {
+            () = tokio::time::sleep(EVERY) => {}
+            () = inner.wake.notified() => tokio::time::sleep(Duration::from_millis(50)).await,
+        }
     }
 }
 

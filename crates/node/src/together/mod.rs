@@ -89,9 +89,8 @@ struct Inner {
     shunned: elsewhere::Shunned,
     robots_book: Arc<crawl::RobotsBook>,
     start: Instant,
-    /// An order is new here: our parts are to be begun and ended by it, and others may not know it.
+    /// An order is new here, or our part of the circle has changed.
     wake: Notify,
-    rumour: Notify,
     statuses: tokio_watch::Sender<BTreeMap<CrawlId, CrawlStatus>>,
     runtime: tokio::runtime::Handle,
 }
@@ -120,7 +119,6 @@ impl Together {
             robots_book: Arc::default(),
             start: Instant::now(),
             wake: Notify::new(),
-            rumour: Notify::new(),
             statuses: tokio_watch::Sender::default(),
             runtime: tokio::runtime::Handle::current(),
         });
@@ -257,8 +255,7 @@ impl Inner {
             orders.insert(order.id(), order);
             drop(orders);
             self.courier.forget_lately();
-            self.wake.notify_one();
-            self.rumour.notify_one();
+            self.wake.notify_waiters();
         }
         is_later
     }

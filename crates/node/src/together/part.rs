@@ -25,10 +25,6 @@ const TOLD_MAX: usize = 64;
 const ADOPTED_AT_ONCE: usize = 1000;
 /// How often orders, and what is ours, are looked at even if nothing woke us.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
-/// A part's pace is that of so long a time, at least.
-const PACE_EVERY: Duration = Duration::from_secs(1);
-/// What lasts longer is not told apart.
-const WORK_MAX: Duration = Duration::from_secs(3_600);
 
 /// A part that runs here.
 #[derive(Debug)]
@@ -39,30 +35,6 @@ pub(super) struct Part {
     stop: watch::Sender<Stop>,
     ended: watch::Receiver<bool>,
     context: Arc<Context>,
-    pace: Pace,
-}
-
-/// How fast a part goes, by what it had done when it was last looked at.
-#[derive(Debug, Default)]
-struct Pace {
-    seen: Option<(Duration, u64)>,
-    per_s: f64,
-}
-
-impl Pace {
-    /// For how long what waits is enough. Of a part that stands still nobody knows: for no time.
-    fn work(&mut self, now: Duration, finished: u64, waiting: u64) -> Duration {
-        let (then, before) = *self.seen.get_or_insert((now, finished));
-        let passed = now.saturating_sub(then);
-        if passed >= PACE_EVERY {
-            self.per_s = finished.saturating_sub(before) as f64 / passed.as_secs_f64();
-            self.seen = Some((now, finished));
-        }
-        match self.per_s > 0.0 {
-            true => Duration::from_secs_f64((waiting as f64 / self.per_s).min(WORK_MAX.as_secs_f64())),
-            false => Duration::ZERO,
-        }
-    }
 }
 
 impl Part {
@@ -208,15 +180,10 @@ pub(super) async fn supervise(inner: Arc<Inner>) {
         if ours != *lock(&inner.adopted) {
             tell_all(&inner, || Told::Territory).await;
             adopt(&inner, None).await;
-            tell_all(&inner, || Told::Seeds).await;
             *lock(&inner.adopted) = ours;
         } else {
             for crawl in begun {
                 adopt(&inner, Some(crawl)).await;
-                let sender = inner.parts().get(&crawl).map(|part| part.told.clone());
-                if let Some(sender) = sender {
-                    let _ = sender.send(Told::Seeds).await;
-                }
             }
         }
         tokio::select! {
@@ -319,8 +286,7 @@ async fn begin(inner: &Arc<Inner>, order: &Order, team: Arc<Ring>) -> Result<Par
         }
         let _ = over.send(true);
     });
-    let pace = Pace::default();
-    Ok(Part { version: order.version, run: order.run, told, stop, ended, context, pace })
+    Ok(Part { version: order.version, run: order.run, told, stop, ended, context })
 }
 
 async fn tell_all(inner: &Inner, told: impl Fn() -> Told) {
@@ -387,15 +353,6 @@ pub(super) async fn take_in(inner: &Inner, crawl: CrawlId, prospects: Vec<Prospe
     strays.await.ok()
 }
 
-/// For how long our part of a crawl has work without more links.
-pub(super) fn work(inner: &Inner, crawl: CrawlId) -> Option<Duration> {
-    let now = inner.now();
-    let mut parts = inner.parts();
-    let part = parts.get_mut(&crawl)?;
-    let (finished, waiting) = part.context.stand();
-    Some(part.pace.work(now, finished, waiting))
-}
-
 /// How our part of a crawl stands.
 pub(super) async fn status(inner: &Inner, crawl: CrawlId) -> Option<PartStatus> {
     let (sender, version, (for_others, elsewhere)) =
@@ -452,22 +409,5 @@ pub(super) async fn stop_all(inner: &Inner, patience: Duration) {
     };
     if tokio::time::timeout(patience, all).await.is_err() {
         inner.parts().values().for_each(|part| _ = part.stop.send(Stop::Now));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_part_has_work_for_as_long_as_what_waits_lasts_at_its_pace() {
-        let (mut pace, s) = (Pace::default(), Duration::from_secs);
-        assert_eq!(pace.work(s(5), 100, 80), s(0), "it has not been seen to move");
-        assert_eq!(pace.work(s(7), 120, 80), s(8));
-        // Soon after, the pace is the same; what waits is not.
-        assert_eq!(pace.work(s(7) + PACE_EVERY / 2, 300, 20), s(2));
-        assert_eq!(pace.work(s(9), 120, 20), s(0), "it stands still");
-        assert_eq!(pace.work(s(10), 121, u64::MAX), WORK_MAX);
-        assert_eq!(pace.work(s(12), 0, 7), s(0), "it was begun again");
     }
 }

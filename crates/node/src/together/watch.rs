@@ -14,8 +14,6 @@ use tokio::task::JoinSet;
 
 /// How often everybody is asked while a crawl runs.
 const EVERY: Duration = Duration::from_secs(1);
-/// And again after a round in which all rested: it is the second that tells.
-const AGAIN: Duration = Duration::from_millis(200);
 /// A machine that does not answer by then is silent in this round.
 const WAIT: Duration = Duration::from_secs(5);
 
@@ -66,7 +64,6 @@ pub(super) async fn run(inner: Arc<Inner>) {
     }
     let mut earlier: BTreeMap<CrawlId, Wave> = BTreeMap::new();
     loop {
-        let mut pause = EVERY;
         let orders: Vec<Order> = inner.orders().values().cloned().collect();
         for order in orders.into_iter().filter(|order| order.state == State::Running) {
             let is_ours = inner.copies.owns_record(&herodotus_ledger::Name::Crawl(order.id()));
@@ -78,9 +75,6 @@ pub(super) async fn run(inner: Arc<Inner>) {
             let wave = ask_everybody(&inner, order.id()).await;
             let last = earlier.insert(order.id(), wave.clone());
             inner.statuses.send_modify(|all| _ = all.insert(order.id(), view(&inner, &order, &wave)));
-            if wave.is_quiet(order.version) {
-                pause = AGAIN;
-            }
             if let Some((state, reason)) = verdict(&order, &wave, last.as_ref()) {
                 let ended = Order { state, reason, totals: totals(&wave), ..order.clone() };
                 if inner.change(ended).await.is_ok() {
@@ -89,7 +83,7 @@ pub(super) async fn run(inner: Arc<Inner>) {
             }
         }
         inner.statuses.send_modify(|all| all.retain(|id, _| earlier.contains_key(id)));
-        tokio::time::sleep(pause).await;
+        tokio::time::sleep(EVERY).await;
     }
 }
 

@@ -4,7 +4,7 @@ use super::super::wire::{Ask, Bytes, Reply};
 use super::super::{Inner, Result, TogetherError, lock};
 use super::{Courier, take};
 use crate::ring::Neighbourhood;
-use herodotus_base::{Id, PeerKey};
+use herodotus_base::Id;
 use herodotus_links::{BatchId, Send};
 use herodotus_net::CallError;
 use herodotus_ring::Contact;
@@ -33,8 +33,7 @@ struct Work {
 /// What became of a batch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Fate {
-    /// By one who has work for so long.
-    Taken(Duration),
+    Taken,
     /// Ask the same one again.
     NotYet,
     Lost,
@@ -121,11 +120,10 @@ impl Courier {
         work
     }
 
-    fn settle(&self, now: Duration, id: BatchId, to: PeerKey, fate: Fate) {
+    fn settle(&self, now: Duration, id: BatchId, fate: Fate) {
         let mut outbox = lock(&self.outbox);
         match fate {
-            Fate::Taken(work) => {
-                outbox.handle_work(now, to, work);
+            Fate::Taken => {
                 if let Err(error) = outbox.handle_ack(now, id) {
                     eprintln!("links that have arrived are sent again: {error}");
                 }
@@ -138,21 +136,21 @@ impl Courier {
 }
 
 async fn deliver(inner: Arc<Inner>, send: Send) {
-    let (id, links, to) = (send.id, send.links as u64, send.to.key);
+    let (id, links) = (send.id, send.links as u64);
     let fate = if send.to.key == inner.copies.machine() {
         // It has become ours.
         match tokio::time::timeout(TAKE_WAIT, take(&inner, &send.batch, true)).await {
-            Ok(Ok(Some(work))) => Fate::Taken(work),
+            Ok(Ok(true)) => Fate::Taken,
             _ => Fate::NotYet,
         }
     } else {
         let fate = call(&inner, send).await;
-        if matches!(fate, Fate::Taken(_)) {
+        if fate == Fate::Taken {
             inner.courier.counters.sent.fetch_add(links, Relaxed);
         }
         fate
     };
-    let _ = tokio::task::spawn_blocking(move || inner.courier.settle(inner.now(), id, to, fate)).await;
+    let _ = tokio::task::spawn_blocking(move || inner.courier.settle(inner.now(), id, fate)).await;
 }
 
 async fn call(inner: &Inner, send: Send) -> Fate {
@@ -165,8 +163,7 @@ async fn call(inner: &Inner, send: Send) -> Fate {
 
 fn fate_of(reply: &Result<Reply>) -> Fate {
     match reply {
-        Ok(Reply::TakenWith { work_ms }) => Fate::Taken(Duration::from_millis((*work_ms).into())),
-        Ok(Reply::Taken) => Fate::Taken(Duration::ZERO),
+        Ok(Reply::Taken) => Fate::Taken,
         // It is there, and somebody else would be no better.
         Ok(_) | Err(TogetherError::Call(CallError::Refused(_) | CallError::TimedOut { .. })) => Fate::NotYet,
         Err(_) => Fate::Lost,
@@ -188,14 +185,13 @@ async fn look_up(inner: Arc<Inner>, place: Id) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use herodotus_base::PeerKey;
     use herodotus_net::Refusal;
 
     #[test]
     fn only_a_machine_that_is_silent_is_given_up_for_another() {
         let lost = CallError::Lost { peer: PeerKey([1; 32]), what: "gone".to_owned() };
-        assert_eq!(fate_of(&Ok(Reply::Taken)), Fate::Taken(Duration::ZERO));
-        let busy = Reply::TakenWith { work_ms: 70 };
-        assert_eq!(fate_of(&Ok(busy)), Fate::Taken(Duration::from_millis(70)));
+        assert_eq!(fate_of(&Ok(Reply::Taken)), Fate::Taken);
         assert_eq!(fate_of(&Ok(Reply::NotNow)), Fate::NotYet);
         assert_eq!(fate_of(&Ok(Reply::Learnt)), Fate::NotYet, "an answer to another question");
         assert_eq!(fate_of(&Err(TogetherError::Call(CallError::Refused(Refusal::Busy)))), Fate::NotYet);

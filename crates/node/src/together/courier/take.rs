@@ -8,7 +8,6 @@ use herodotus_links::{Batch, Error, batch, limits};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::Duration;
 
 /// A link that goes on from here, and the steps that it has gone.
 type Onward = (CrawlId, Prospect, u8);
@@ -23,38 +22,36 @@ enum Crawling {
     Over,
 }
 
-/// Takes a batch in: on our disk when it says so, and what is ours on as many others as a write needs. Tells for how long its crawls have work here then. Nothing: ask
-/// again later; what was taken is then sent twice, which is no harm. `is_own`: it is from our own outbox.
-pub(in super::super) async fn take(inner: &Arc<Inner>, bytes: &[u8], is_own: bool) -> Result<Option<Duration>> {
+/// Takes a batch in: on our disk when it says so, and what is ours on as many others as a write needs. No: ask again later; what was taken is then
+/// sent twice, which is no harm. `is_own`: it is from our own outbox.
+pub(in super::super) async fn take(inner: &Arc<Inner>, bytes: &[u8], is_own: bool) -> Result<bool> {
     let Batch { steps, links } = batch::open(bytes)?;
     let mut by_crawl: BTreeMap<CrawlId, Vec<Prospect>> = BTreeMap::new();
     for (crawl, link) in links {
         by_crawl.entry(CrawlId(crawl)).or_default().extend(prospect_of(link));
     }
-    let (mut taken, mut onward, mut work) = (0, Vec::new(), None);
+    let (mut taken, mut onward) = (0, Vec::new());
     for (crawl, prospects) in by_crawl {
         let Some(strays) = part::take_in(inner, crawl, prospects.clone()).await else {
             let state = inner.orders().get(&crawl).map(|order| order.state);
             match crawling(state, steps) {
-                Crawling::Soon => return Ok(None),
+                Crawling::Soon => return Ok(false),
                 Crawling::Rests => onward.extend(prospects.into_iter().map(|link| (crawl, link, steps))),
                 Crawling::Over => {}
             }
             continue;
         };
         taken += prospects.len() - strays.len();
-        // Of several crawls, the one that needs more first.
-        work = [work, part::work(inner, crawl)].into_iter().flatten().min();
         if strays.iter().any(|stray| is_ours(inner, stray)) {
             // We do not know yet all that was known of it. Nobody else will take it, and until we do it is safer where it is.
-            return Ok(None);
+            return Ok(false);
         }
         let strays: HashSet<&str> = strays.iter().map(|stray| stray.url.as_str()).collect();
         let is_stray = |link: &Prospect| strays.contains(link.url.as_str());
         onward.extend(prospects.iter().filter(|link| is_stray(link)).map(|link| (crawl, link.clone(), steps)));
     }
     if !pass_on(inner, onward).await? {
-        return Ok(None);
+        return Ok(false);
     }
     if taken > 0 {
         inner.copies.records_handed_on().await?;
@@ -62,7 +59,7 @@ pub(in super::super) async fn take(inner: &Arc<Inner>, bytes: &[u8], is_own: boo
             inner.courier.counters.taken.fetch_add(taken as u64, Relaxed);
         }
     }
-    Ok(Some(work.unwrap_or_default()))
+    Ok(true)
 }
 
 fn is_ours(inner: &Inner, prospect: &Prospect) -> bool {

@@ -215,6 +215,44 @@ fn a_crawl_goes_on_when_the_machine_it_was_begun_on_dies() {
 }
 
 #[test]
+fn what_three_crawls_want_at_once_is_fetched_once() {
+    let server = web(10, 12);
+    let cluster = ring(5, &server);
+    let seeds: Vec<String> = server.web().hosts().map(|host| format!("http://{host}/")).collect();
+    let crawl_all = |when: &str| {
+        server.record(true);
+        std::thread::scope(|scope| {
+            for (at, name) in ["one", "two", "three"].into_iter().enumerate() {
+                let (cluster, seeds) = (&cluster, &seeds);
+                scope.spawn(move || {
+                    let mut arguments = vec!["crawl", "--together", "--no-wait", "--scope", "any", "--delay", "10"];
+                    arguments.extend(["--name", name]);
+                    arguments.extend(seeds.iter().map(String::as_str));
+                    let begun = cluster.command(at, &arguments);
+                    assert!(begun.status.success(), "{}", String::from_utf8_lossy(&begun.stderr));
+                });
+            }
+        });
+        ["one", "two", "three"].map(|name| cluster.waits_for_crawl(4, name, &format!("{when}, {name}")))
+    };
+    let expected = truth(&server, 0);
+    let all = crawl_all("at first");
+    everything_was_asked_for(&server, "three crawls");
+    let sum = |name: &str, all: &[Value]| all.iter().map(|one| one[name].as_u64().unwrap_or(0)).sum::<u64>();
+    // Each visited everything: fetched it, or found it.
+    assert_eq!(sum("fetched", &all) + sum("archived", &all), 3 * expected.len() as u64, "{all:?}");
+    assert!(sum("archived", &all) >= 2 * expected.len() as u64 * 49 / 50, "{all:?}");
+    // In the next round too, where most has not changed, and the archive shows nothing of a visit.
+    server.set_round(1);
+    let all = crawl_all("again");
+    let asked = asked(&server);
+    let twice: Vec<_> = asked.iter().filter(|(_, times)| **times > 1).collect();
+    println!("again: {} asked for, of them again: {twice:?}", asked.len());
+    assert!(asked.len() >= expected.len() && twice.len() * 50 <= asked.len(), "{twice:?}");
+    println!("{all:?}");
+}
+
+#[test]
 fn a_host_that_lies_on_several_machines_is_asked_by_one_at_a_time() {
     let server = web(1, 40);
     let cluster = ring_with(5, &server, &["--split-at", "8"]);

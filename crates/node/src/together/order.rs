@@ -4,9 +4,14 @@ use super::TogetherError;
 use crate::crawl::Definition;
 use herodotus_base::Timestamp;
 use herodotus_ledger::{CrawlId, Name, Record};
+use herodotus_links::end::{Edition, Phase};
+use herodotus_page::WebUrl;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 const FORM: u8 = 1;
+/// An order is one record: 1,000 URLs of 80 bytes are 80 KB of it.
+const LEADS_MAX: usize = 1_000;
 
 /// What is to become of a crawl.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -48,6 +53,12 @@ pub struct Order {
     /// What was done when it ended.
     #[serde(default)]
     pub totals: Totals,
+    /// Where seeds redirect to, as machines have found: it belongs to the crawl's scope, and all must know.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub leads: Vec<String>,
+    /// A machine of the ring says this by itself, of that version: not a person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) follows: Option<u64>,
     #[serde(skip)]
     pub version: u64,
 }
@@ -87,7 +98,49 @@ impl Order {
             run: 1,
             reason: String::new(),
             totals: Totals::default(),
+            leads: Vec::new(),
+            follows: None,
             version: 1,
+        }
+    }
+
+    /// The next version. Two who change it at once without knowing of each other: whoever did so later is right, as far as clocks agree.
+    pub(super) fn next(self, follows: Option<u64>) -> Self {
+        let now = u64::try_from(Timestamp::now().millis()).unwrap_or(0);
+        Self { version: now.max(self.version + 1), follows, ..self }
+    }
+
+    /// Whether it says the same, whoever says it and with whatever figures.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        let said = |order: &Self| (order.state, order.run, order.began_ms);
+        said(self) == said(other) && self.definition == other.definition && self.leads == other.leads
+    }
+
+    /// With what seeds redirect to, in one order for all. Whether that is news.
+    pub(super) fn add_leads(&mut self, leads: &[String]) -> bool {
+        let known: BTreeSet<String> = self.leads.iter().cloned().collect();
+        let all: BTreeSet<String> = known.iter().chain(leads).take(LEADS_MAX).cloned().collect();
+        let is_news = all.len() > known.len();
+        if is_news {
+            self.leads = all.into_iter().collect();
+        }
+        is_news
+    }
+
+    pub(super) fn lead_urls(&self) -> Vec<WebUrl> {
+        self.leads.iter().filter_map(|lead| WebUrl::parse(lead).ok()).collect()
+    }
+
+    pub(super) fn edition(&self) -> Edition {
+        Edition { version: self.version, follows: self.follows }
+    }
+
+    pub(super) fn phase(&self) -> Phase {
+        match self.state {
+            State::Running => Phase::Running,
+            State::Paused => Phase::Paused,
+            State::Stopped => Phase::Stopped,
+            State::Complete => Phase::Complete,
         }
     }
 
@@ -141,6 +194,7 @@ mod tests {
         let order = Order { version: 7, ..Order::new("news".into(), definition) };
         let record = order.record().unwrap();
         assert_eq!(Order::of_record(&record), Some(order));
+        assert!(order.lead_urls().is_empty());
         let other = Record { name: Name::Crawl(Order::id_of("other")), ..record.clone() };
         assert_eq!(Order::of_record(&other), None);
         assert_eq!(Order::of_record(&Record { value: b"{}".to_vec(), ..record }), None);

@@ -322,7 +322,7 @@ check('a crawl is started on the home page and watched, without a click, until i
     await tab.waitForURL(url => url.pathname === '/crawls/fresh.example');
     const loaded = await tab.evaluate(() => performance.timeOrigin);
     // Page 3 is held back: the crawl cannot end before we have seen it run.
-    await tab.waitForSelector('[data-live=events] >> text=fresh.example/page2', { timeout: 30_000 });
+    await tab.waitForSelector('[data-live=work] >> text=fresh.example/page2', { timeout: 30_000 });
     assert.doesNotMatch(await tab.textContent('[data-live=head]'), /complete/i);
     site.open();
     await tab.waitForSelector('[data-live=head] >> text=/complete/i', { timeout: 30_000 });

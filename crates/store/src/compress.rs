@@ -38,21 +38,11 @@ fn failed(code: usize) -> Error {
     Error::Damaged(format!("zstd: {}", get_error_name(code)))
 }
 
-/// At level 3 zstd takes tables of 768 KiB for frames as large as ours. With these, of 384 KiB, which stay in the processor's second
-/// cache, 118 MB of first versions take a seventh less time and are 0.3% larger (docs/figures.md).
-const FRAME_LEVEL: i32 = 3;
-const FRAME_HASH_LOG: u32 = 16;
-const FRAME_CHAIN_LOG: u32 = 15;
-
 /// Packs `raw` alone.
 pub(crate) fn pack(raw: &[u8], level: i32) -> Result<Vec<u8>> {
     with_packer(|ctx| {
         ctx.reset(ResetDirective::SessionAndParameters).map_err(failed)?;
         ctx.set_parameter(CParameter::CompressionLevel(level)).map_err(failed)?;
-        if level == FRAME_LEVEL && raw.len() > LARGE_PAIR_BYTES {
-            ctx.set_parameter(CParameter::HashLog(FRAME_HASH_LOG)).map_err(failed)?;
-            ctx.set_parameter(CParameter::ChainLog(FRAME_CHAIN_LOG)).map_err(failed)?;
-        }
         let mut out = Vec::with_capacity(compress_bound(raw.len()));
         ctx.compress2(&mut out, raw).map_err(failed)?;
         Ok(out)

@@ -4,10 +4,8 @@
 /// patches that are packed together. Both are read for ever.
 pub const FORMAT_VERSION: u16 = 2;
 
-/// Raw bytes in one shared frame. The issue asks for about 256 KiB and for first versions at 0.75 of `.warc.gz`: with 256 KiB and
-/// level 3 that was 0.81. Twice as much and an eighth gives 0.745 at no cost in CPU, where level 5 packs three times
-/// as long; a page is then unpacked out of twice as many bytes (docs/decisions/0002-differences.md).
-pub const FRAME_BYTES: usize = 576 * 1024;
+/// Raw bytes in one shared frame: what is unpacked, at most, to get at one page.
+pub const FRAME_BYTES: usize = 256 * 1024;
 
 /// A frame below this may take in pages of the next site in key order rather than be written nearly empty.
 pub const FRAME_BYTES_LONELY: usize = 32 * 1024;
@@ -21,11 +19,14 @@ pub const DELTA_WORTH_SHARE: usize = 5;
 pub const PATCH_WORTH_SHARE: usize = 2;
 
 /// Bytes of patches that are packed into one block: what is unpacked to get at one of them, and a chain is mostly in one.
-pub const PATCHES_BYTES: usize = 64 * 1024;
+pub const PATCHES_BYTES: usize = 16 * 1024;
 
 /// zstd level for everything that is written while the world waits: at 3 the sealing thread of an import is about as busy as
 /// the reading one (docs/figures.md).
 pub const ZSTD_LEVEL: i32 = 3;
+/// For shared frames. At 3, first versions are 0.75 of `.warc.gz` only in frames of more than twice the size, and a page takes twice as long to read
+/// (docs/decisions/0002-differences.md).
+pub const ZSTD_LEVEL_FRAME: i32 = 5;
 /// For packs that are rewritten at leisure (docs/figures.md has what each level gains).
 pub const ZSTD_LEVEL_AT_REST: i32 = 12;
 

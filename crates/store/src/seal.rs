@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::index::{BodyAt, BodyKey, Engine, Entry, EntryKey, Place, Table, body_key};
 use crate::limits::{
     CHAIN_DEPTH_MAX, FRAME_BYTES, FRAME_BYTES_LONELY, PATCH_WORTH_SHARE, PATCHES_BYTES, RAW_BLOCK_BYTES_MIN,
-    ZSTD_LEVEL, ZSTD_LEVEL_AT_REST,
+    ZSTD_LEVEL, ZSTD_LEVEL_AT_REST, ZSTD_LEVEL_FRAME,
 };
 use crate::media::{is_compressed_media, is_text_media};
 use crate::pack::PackWriter;
@@ -416,7 +416,7 @@ impl<'a> Sealer<'a> {
         }
         let raw = encode_group(&items);
         drop(items);
-        let offset = self.put_packed(BlockKind::Group, &raw)?;
+        let offset = self.put_packed(BlockKind::Group, &raw, self.level.max(ZSTD_LEVEL_FRAME))?;
         for (slot, (op, body)) in std::mem::take(&mut self.waiting.ops).into_iter().enumerate() {
             self.place(op, body, Place { pack: self.writer.number(), offset, slot: slot as u32 });
         }
@@ -424,8 +424,8 @@ impl<'a> Sealer<'a> {
     }
 
     /// Writes a block, packed if that makes it smaller, and says where it stands.
-    fn put_packed(&mut self, kind: BlockKind, raw: &[u8]) -> Result<u64> {
-        let packed = compress::pack(raw, self.level)?;
+    fn put_packed(&mut self, kind: BlockKind, raw: &[u8], level: i32) -> Result<u64> {
+        let packed = compress::pack(raw, level)?;
         let (is_packed, payload) = if packed.len() < raw.len() { (true, &packed[..]) } else { (false, raw) };
         self.writer.put(kind, is_packed, payload, raw.len())
     }
@@ -456,7 +456,7 @@ impl<'a> Sealer<'a> {
                 all.push(out);
                 written.push((delta.op, delta.body));
             }
-            let offset = self.put_packed(BlockKind::Patches, &encode_group(&all))?;
+            let offset = self.put_packed(BlockKind::Patches, &encode_group(&all), self.level)?;
             for (slot, (op, body)) in written.into_iter().enumerate() {
                 self.place(op, body, Place { pack: self.writer.number(), offset, slot: slot as u32 });
             }

@@ -7,14 +7,18 @@ use super::{CopiesError, Inner, bulk, split};
 use herodotus_ledger::{Name as RecordName, Record, open_bundle, pack_bundle};
 use herodotus_net::Address;
 use herodotus_ring::Contact;
-use herodotus_store::parcel::{LackingBlob, Outcome, Taken, open_capture};
+use herodotus_store::parcel::{LackingBlob, Outcome, Parcel, Taken, open_capture};
 use herodotus_store::{Body, Capture, EntryKey};
 use std::collections::HashSet;
 use std::sync::Arc;
 use tokio::io::AsyncWriteExt;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
 
 /// Names in one question for captures.
 const FETCHED_AT_ONCE: usize = 512;
+/// Parcels on their way: packing, sending and keeping go on at once.
+const PARCELS_AHEAD: usize = 2;
 
 pub(super) fn address_of(contact: &Contact) -> Address {
     Address::new(contact.key, contact.addresses.clone())
@@ -27,7 +31,7 @@ pub(super) async fn bring_names(
     names: Vec<Name>,
     spread: bool,
 ) -> Result<(), CopiesError> {
-    bring(inner, to, names.iter().filter_map(Name::id).collect(), spread, |_| true).await?;
+    bring(inner, to, names.iter().filter_map(Name::id).collect(), spread).await?;
     let mut names = names.iter().filter_map(Name::record).peekable();
     while names.peek().is_some() {
         let some: Vec<RecordName> = names.by_ref().take(FETCHED_AT_ONCE).collect();
@@ -93,52 +97,76 @@ pub(super) async fn bring(
     to: &Contact,
     ids: Vec<EntryKey>,
     spread: bool,
-    has_base: impl Fn(&EntryKey) -> bool + Clone + Send + 'static,
 ) -> Result<(), CopiesError> {
     if split::tell(inner, to, ids.iter().map(|id| id.key.as_str())).await?.here {
         return Err(CopiesError::Split);
     }
-    let all: Arc<HashSet<EntryKey>> = Arc::new(ids.iter().cloned().collect());
-    let (mut left, mut at, mut is_whole) = (Arc::new(ids), 0, false);
-    let mut again: Vec<EntryKey> = Vec::new();
-    loop {
-        if at >= left.len() {
-            if again.is_empty() {
-                return Ok(());
-            }
-            (left, at, is_whole) = (Arc::new(std::mem::take(&mut again)), 0, true);
-        }
-        let (ids, all, has_base) = (left.clone(), all.clone(), has_base.clone());
-        let (parcel, covered) = inner
-            .blocking(move |inner| {
-                // What goes in this very errand it does not have yet.
-                let knows = |base: &EntryKey| !is_whole && !all.contains(base) && has_base(base);
-                Ok(inner.store.parcel(ids.get(at..).unwrap_or_default(), knows, PARCEL_BYTES_MAX)?)
-            })
-            .await?;
+    let all: HashSet<EntryKey> = ids.iter().cloned().collect();
+    // It may have whatever does not go in this very errand.
+    let knows = Arc::new(move |base: &EntryKey| !all.contains(base));
+    let lacking = bring_parcels(inner, to, ids, spread, knows).await?;
+    match bring_parcels(inner, to, lacking, spread, Arc::new(|_: &EntryKey| false)).await?.is_empty() {
+        true => Ok(()),
+        false => Err(CopiesError::Odd("a machine refuses what it is to keep")),
+    }
+}
+
+/// Sends parcels, the next while those before are being kept. Says what was written against something that the other side lacks.
+async fn bring_parcels(
+    inner: &Arc<Inner>,
+    to: &Contact,
+    ids: Vec<EntryKey>,
+    spread: bool,
+    knows: Arc<impl Fn(&EntryKey) -> bool + Send + Sync + 'static>,
+) -> Result<Vec<EntryKey>, CopiesError> {
+    let (ids, mut at) = (Arc::new(ids), 0);
+    let (mut lacking, mut under_way) = (Vec::new(), JoinSet::new());
+    let broken = |_| CopiesError::Odd("a task of ours broke");
+    while at < ids.len() {
+        let (some, knows) = (ids.clone(), knows.clone());
+        let packing = inner.blocking(move |inner| {
+            let left = some.get(at..).unwrap_or_default();
+            Ok(inner.store.parcel(left, |base| knows(base), PARCEL_BYTES_MAX)?)
+        });
+        let (parcel, covered) = packing.await?;
         at += covered.max(1);
         if parcel.entries == 0 {
             continue;
         }
-        inner.counters.brought(parcel.bytes.len());
-        let reply = match parcel.needs_stream {
-            true => bulk::send(inner, &address_of(to), parcel.bytes, spread).await?,
-            false => inner.reach.ask(to, &Ask::Take { parcel: Bytes(parcel.bytes), spread }).await?,
-        };
-        if let Reply::Split { larger, .. } = reply {
-            // If that is nothing new, it is not the host that has changed but the ring: the next try asks who owns what.
-            return Err(match split::raise(inner, larger).await?.is_empty() {
-                true => CopiesError::Odd("the owner of a place says that it is not its own: the ring is mending"),
-                false => CopiesError::Split,
-            });
+        if under_way.len() == PARCELS_AHEAD
+            && let Some(sent) = under_way.join_next().await
+        {
+            lacking.extend(sent.map_err(broken)??);
         }
-        let Reply::Taken { lacking_base, refused, .. } = reply else {
-            return Err(CopiesError::Odd("an answer to another question"));
-        };
-        if refused > 0 || is_whole && !lacking_base.is_empty() {
-            return Err(CopiesError::Odd("a machine refuses what it is to keep"));
-        }
-        again.extend(lacking_base.iter().filter_map(Name::id));
+        let (inner, to) = (inner.clone(), to.clone());
+        under_way.spawn(async move { bring_parcel(&inner, &to, parcel, spread).await });
+    }
+    while let Some(sent) = under_way.join_next().await {
+        lacking.extend(sent.map_err(broken)??);
+    }
+    Ok(lacking)
+}
+
+async fn bring_parcel(
+    inner: &Arc<Inner>,
+    to: &Contact,
+    parcel: Parcel,
+    spread: bool,
+) -> Result<Vec<EntryKey>, CopiesError> {
+    inner.counters.brought(parcel.bytes.len());
+    let reply = match parcel.needs_stream {
+        true => bulk::send(inner, &address_of(to), parcel.bytes, spread).await?,
+        false => inner.reach.ask(to, &Ask::Take { parcel: Bytes(parcel.bytes), spread }).await?,
+    };
+    match reply {
+        // If that is nothing new, it is not the host that has changed but the ring: the next try asks who owns what.
+        Reply::Split { larger, .. } => Err(match split::raise(inner, larger).await?.is_empty() {
+            true => CopiesError::Odd("the owner of a place says that it is not its own: the ring is mending"),
+            false => CopiesError::Split,
+        }),
+        Reply::Taken { refused: 0, lacking_base, .. } => Ok(lacking_base.iter().filter_map(Name::id).collect()),
+        Reply::Taken { .. } => Err(CopiesError::Odd("a machine refuses what it is to keep")),
+        _ => Err(CopiesError::Odd("an answer to another question")),
     }
 }
 
@@ -146,50 +174,83 @@ pub(super) async fn bring(
 pub(super) async fn fetch(inner: &Arc<Inner>, from: &Contact, names: Vec<Name>) -> Result<(), CopiesError> {
     let (records, names): (Vec<Name>, Vec<Name>) = names.into_iter().partition(|name| name.record().is_some());
     fetch_records(inner, from, records).await?;
-    let address = address_of(from);
     let ids: Vec<EntryKey> = names.iter().filter_map(Name::id).collect();
     if split::tell(inner, from, ids.iter().map(|id| id.key.as_str())).await?.here {
         return Err(CopiesError::Split);
     }
-    for some in names.chunks(FETCHED_AT_ONCE) {
-        let mut left = some.to_vec();
-        let mut with_bases = true;
-        let mut whole = Vec::new();
-        while !left.is_empty() {
-            let asked = left.clone();
-            let bases = inner.blocking(move |inner| bases_for(inner, &asked, with_bases)).await?;
-            let reply = inner.reach.ask(from, &Ask::Give { names: left.clone(), bases }).await?;
-            let Reply::Given { parcel, covered } = reply else {
-                return Err(CopiesError::Odd("an answer to another question"));
-            };
-            let (parcel, covered) = match covered {
-                0 => (bulk::get(inner, &address, &Bulk::Give { name: left[0].clone() }).await?, 1),
-                covered => (parcel.0, covered as usize),
-            };
-            left.drain(..covered.min(left.len()));
-            if !parcel.is_empty() {
-                let taken = take_in(inner, &address, Arc::new(Bytes(parcel))).await?;
-                if taken.entries.iter().any(|(_, outcome)| matches!(outcome, Outcome::Refused(_) | Outcome::LacksBlob))
-                {
-                    return Err(CopiesError::Odd("a machine gave something other than what was asked for"));
-                }
-                whole.extend(taken.lacking_bases().map(Name::of));
+    let lacking = fetch_captures(inner, from, names, true).await?;
+    match fetch_captures(inner, from, lacking, false).await?.is_empty() {
+        true => Ok(()),
+        false => Err(CopiesError::Odd("a machine gives only differences to what is not here")),
+    }
+}
+
+/// Fetches captures, the next while those before are being kept. Says which came as differences to what is not here.
+async fn fetch_captures(
+    inner: &Arc<Inner>,
+    from: &Contact,
+    names: Vec<Name>,
+    with_bases: bool,
+) -> Result<Vec<Name>, CopiesError> {
+    let (parcels, mut arrived) = mpsc::channel(PARCELS_AHEAD);
+    let keeping = async {
+        let (address, mut lacking) = (address_of(from), Vec::new());
+        while let Some(parcel) = arrived.recv().await {
+            let taken = take_in(inner, &address, Arc::new(Bytes(parcel))).await?;
+            let is_odd = |outcome: &Outcome| matches!(outcome, Outcome::Refused(_) | Outcome::LacksBlob);
+            if taken.entries.iter().any(|(_, outcome)| is_odd(outcome)) {
+                return Err(CopiesError::Odd("a machine gave something other than what was asked for"));
             }
-            if left.is_empty() && with_bases {
-                (left, with_bases) = (std::mem::take(&mut whole), false);
-            }
+            lacking.extend(taken.lacking_bases().map(Name::of));
         }
-        if !whole.is_empty() {
-            return Err(CopiesError::Odd("a machine gives only differences to what is not here"));
+        Ok(lacking)
+    };
+    let ((), lacking) = tokio::try_join!(ask_for(inner, from, names, with_bases, parcels), keeping)?;
+    Ok(lacking)
+}
+
+async fn ask_for(
+    inner: &Arc<Inner>,
+    from: &Contact,
+    names: Vec<Name>,
+    with_bases: bool,
+    parcels: mpsc::Sender<Vec<u8>>,
+) -> Result<(), CopiesError> {
+    let (mut left, mut last) = (names.as_slice(), None);
+    while !left.is_empty() {
+        let asked = left[..left.len().min(FETCHED_AT_ONCE)].to_vec();
+        let bases = match with_bases {
+            true => {
+                let asked = asked.clone();
+                let mut bases = inner.blocking(move |inner| bases_for(inner, &asked)).await?;
+                // What is on its way will be here before what is asked for now.
+                bases.extend(last);
+                bases
+            }
+            false => Vec::new(),
+        };
+        let reply = inner.reach.ask(from, &Ask::Give { names: asked, bases }).await?;
+        let Reply::Given { parcel, covered } = reply else {
+            return Err(CopiesError::Odd("an answer to another question"));
+        };
+        let (parcel, covered) = match covered {
+            0 => (bulk::get(inner, &address_of(from), &Bulk::Give { name: left[0].clone() }).await?, 1),
+            covered => (parcel.0, (covered as usize).min(left.len())),
+        };
+        last = left.get(covered - 1).cloned();
+        left = left.get(covered..).unwrap_or_default();
+        if !parcel.is_empty() && parcels.send(parcel).await.is_err() {
+            // Whoever keeps them has met an error, and says so.
+            return Ok(());
         }
     }
     Ok(())
 }
 
 /// Versions here that what is fetched may be written against.
-fn bases_for(inner: &Inner, names: &[Name], with_bases: bool) -> Result<Vec<Name>, CopiesError> {
+fn bases_for(inner: &Inner, names: &[Name]) -> Result<Vec<Name>, CopiesError> {
     let mut bases = Vec::new();
-    for id in names.iter().filter_map(Name::id).filter(|_| with_bases) {
+    for id in names.iter().filter_map(Name::id) {
         if let Some(entry) = inner.store.newest_not_after(&id.key, id.time)? {
             bases.push(Name::of(&entry.id));
         }

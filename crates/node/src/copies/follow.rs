@@ -368,7 +368,7 @@ async fn run_errand(inner: &Arc<Inner>, errand: &Errand, loads: Vec<Load>) -> Re
             return Err(CopiesError::Odd("an answer to another question"));
         };
         let lacking: Vec<EntryKey> = lacking.iter().filter_map(|n| some.get(*n as usize).cloned()).collect();
-        bring(inner, &errand.to, lacking, errand.is_owner, |_| true).await?;
+        bring(inner, &errand.to, lacking, errand.is_owner).await?;
     }
     Ok(())
 }

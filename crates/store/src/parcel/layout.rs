@@ -3,11 +3,11 @@
 //! Reading it checks the digest over all of it, every length and every count, and unpacks nothing. What it gives points into
 //! the parcel.
 
-use super::limits::{ENTRIES_MAX, KEYS_BYTES_MAX, PARCEL_BYTES_MAX, WEIGHT_ALONE_MAX, WEIGHT_MAX};
+use super::limits::{ENTRIES_MAX, KEYS_BYTES_MAX, PARCEL_BYTES_MAX, PARCEL_FRAME_BYTES, WEIGHT_ALONE_MAX, WEIGHT_MAX};
 use crate::compress;
 use crate::error::{Error, Result};
 use crate::index::EntryKey;
-use crate::limits::{FRAME_BYTES, ZSTD_LEVEL};
+use crate::limits::ZSTD_LEVEL;
 use crate::wire::{Cursor, Put};
 use herodotus_base::limits::BODY_IN_MEMORY_BYTES_MAX;
 use herodotus_base::{Sha256, Timestamp};
@@ -261,7 +261,7 @@ impl Writer {
                 }
             }
             Coded::Whole { .. } => {
-                if !self.waiting.is_empty() && self.waiting.len() + item.len() > FRAME_BYTES {
+                if !self.waiting.is_empty() && self.waiting.len() + item.len() > PARCEL_FRAME_BYTES {
                     self.flush()?;
                 }
                 // Packed it may fit where it does not as it is. Then it is alone in its frame.

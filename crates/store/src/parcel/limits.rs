@@ -3,6 +3,9 @@
 /// What a sender asks for: with what is around it, one parcel fits a call of a mebibyte.
 pub const PARCEL_BYTES: usize = 900 * 1024;
 
+/// Raw bytes in one frame of a parcel: nobody reads one page out of it, and larger frames are smaller on the wire.
+pub const PARCEL_FRAME_BYTES: usize = 576 * 1024;
+
 /// Largest parcel that is looked at: one capture of the largest kind, which does not compress, and its directory.
 pub const PARCEL_BYTES_MAX: usize = 65 * 1024 * 1024;
 

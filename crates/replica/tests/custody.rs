@@ -272,6 +272,27 @@ fn what_is_not_entrusted_any_more_is_not_answered_for_any_more() {
 }
 
 #[test]
+fn an_arc_that_goes_round_is_the_last_of_a_survey_and_answered_for_at_both_ends() {
+    let mut custodian = settled(8, Config { orders_max: 1, compare_every: minutes(100_000), ..Config::default() });
+    custodian.set_arc(minutes(1), &machine(10), (Id::small(5), Id::small(10)));
+    carry_out(&mut custodian, minutes(1));
+    let now = minutes(30);
+    custodian.stray_came(now);
+    custodian.handle_timeout(now);
+    let order = custodian.poll_order().unwrap();
+    assert_eq!(order.task, Task::Survey { after: Id::ZERO });
+    // Nothing of it is held before zero is passed.
+    let piece = Piece { from: Id::small(250), to: Id([0xff; 32]), sum: Sum { count: 3, total: 7 } };
+    let arc = (Id::small(240), Id::small(5));
+    let holders = [5, 10].map(|n| Holder { contact: machine(n), counts: true }).to_vec();
+    let told = Holders { arc, holders, needed: 2 };
+    let found = Survey::Found { piece, owner: machine(5), holders: told };
+    custodian.handle_outcome(now, order.id, Outcome::Surveyed(found));
+    assert!(custodian.is_here(Id::small(245)) && custodian.is_here(Id::small(3)));
+    assert_eq!(custodian.poll_order(), None, "the round is over");
+}
+
+#[test]
 fn one_that_lets_go_does_not_count_when_it_is_wanted_again() {
     let mut custodian =
         settled(9, Config { grace: Duration::ZERO, compare_every: minutes(100_000), ..Config::default() });

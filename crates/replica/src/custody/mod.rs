@@ -13,12 +13,14 @@ mod order;
 mod planted;
 mod strays;
 mod tenure;
+mod uptimes;
 
 pub use config::Config;
 pub use order::{Order, OrderId, Outcome, Survey, Task};
 pub use planted::Planted;
 pub use strays::Piece;
 pub use tenure::{Holder, Holders, Level};
+pub use uptimes::Uptimes;
 
 use herodotus_base::{Id, PeerKey};
 use herodotus_ring::Contact;

@@ -230,7 +230,8 @@ impl Strays {
             if self.entrusted.len() > ENTRUSTED_MAX {
                 self.entrusted.pop_front();
             }
-            return self.advance(now, to, config);
+            // An arc that goes round is the last of the round.
+            return if to <= piece.from { self.end_round(now, config) } else { self.advance(now, to, config) };
         }
         self.found_astray = true;
         let counted = holders.holders.into_iter().filter(|holder| holder.counts);

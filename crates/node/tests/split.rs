@@ -2,17 +2,18 @@
 //! acknowledged. Real connections on the loop, six machines in one process; processes of their own and deaths are in `crates/cli/tests/cluster`.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use herodotus_net::Draft;
-use herodotus_node::Indexer;
-use herodotus_node::copies::{Copies, CopiesSettings};
-use herodotus_node::ring::{RingNode, RingSettings, admit, create, membership};
+#[path = "support/ring.rs"]
+mod machines;
+
+use herodotus_node::copies::CopiesSettings;
+use herodotus_node::ring::RingNode;
+use herodotus_store::EntryKey;
 use herodotus_store::archive::{ImportOptions, import};
-use herodotus_store::{EntryKey, Store};
 use herodotus_web::Elsewhere;
+use machines::{Machine, write_pages};
 use std::collections::BTreeSet;
-use std::fmt::Write;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -26,68 +27,19 @@ const COPIES: u16 = 3;
 const HOST: &str = "grows.example";
 const BUCKET: &str = "example,grows";
 
-struct Machine {
-    data: PathBuf,
-    store: Store,
-    copies: Copies,
-    _indexer: Indexer,
-}
-
 /// One more machine: with a ticket of the first, or the first.
 async fn start(data: PathBuf, number: usize, first: Option<&RingNode>) -> (Machine, RingNode) {
-    std::fs::create_dir(&data).unwrap();
-    let address = format!("127.0.0.{}:0", 101 + number);
-    let listen = std::net::UdpSocket::bind(address).unwrap().local_addr().unwrap();
-    let settings =
-        RingSettings { listen: vec![listen], stabilise_every: Duration::from_millis(100), ..RingSettings::default() };
-    let admission = match first {
-        Some(first) => {
-            let ticket = first.invite(Duration::from_secs(600)).unwrap();
-            admit(&data, &ticket, &settings).await.unwrap()
-        }
-        None => {
-            let draft = Draft { name: "test", r: 8, copies: COPIES, is_by_url: false };
-            create(&data, draft, false).unwrap();
-            membership(&data).unwrap().unwrap()
-        }
-    };
-    let ring = RingNode::start(&data, admission, &settings, true).await.unwrap();
-    let (store, _) = Store::open(&data).unwrap();
-    let indexer = Indexer::start(&data, &store).unwrap();
     let settings = CopiesSettings { split_at: 8, ..CopiesSettings::default().at_pace(0.01) };
-    let (ours, here, catalogue) = (ring.clone(), store.clone(), indexer.catalogue());
-    let copies = tokio::task::spawn_blocking(move || Copies::start(ours, here, catalogue, settings)).await.unwrap();
-    ring.joined().await.unwrap();
-    (Machine { data, store, copies: copies.unwrap(), _indexer: indexer }, ring)
-}
-
-/// Writes a WARC file with one version of some pages.
-fn write_pages(path: &Path, pages: Range<usize>, version: usize) {
-    let mut file = String::new();
-    for page in pages {
-        let (url, day, second) = (format!("http://{HOST}/{page}"), version + 1, page % 60);
-        let http = format!("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nversion {version} of {page}");
-        write!(
-            file,
-            "WARC/1.1\r\nWARC-Type: response\r\nWARC-Target-URI: {url}\r\nWARC-Date: 2024-01-{day:02}T00:00:{second:02}Z\r\nWARC-Record-ID: <urn:uuid:00000000-0000-4000-8000-{version:04}{page:08}>\r\nContent-Type: application/http; msgtype=response\r\nContent-Length: {}\r\n\r\n{http}\r\n\r\n",
-            http.len()
-        )
-        .unwrap();
-    }
-    std::fs::write(path, file).unwrap();
+    machines::start(data, u8::try_from(101 + number).unwrap(), first, COPIES, settings).await
 }
 
 impl Machine {
-    fn names(&self) -> BTreeSet<EntryKey> {
-        self.store.scan_all().map(|entry| entry.unwrap().id).collect()
-    }
-
     /// Takes pages in, and gives what is new when it is acknowledged.
     fn write(&self, runtime: &tokio::runtime::Handle, pages: Range<usize>, version: usize) -> BTreeSet<EntryKey> {
         let path = self.data.join(format!("{}-{version}.warc", pages.start));
         let wanted: BTreeSet<String> =
             pages.clone().map(|page| herodotus_store::key_of(&format!("http://{HOST}/{page}"))).collect();
-        write_pages(&path, pages, version);
+        write_pages(&path, HOST, pages, version, |page| format!("version {version} of {page}"));
         import(&self.store, &path, &ImportOptions::default(), |_| {}).unwrap();
         let day = 1_704_067_200_000 + version as i64 * 86_400_000;
         let is_new = |id: &EntryKey| wanted.contains(&id.key) && (day..day + 86_400_000).contains(&id.time.millis());

@@ -118,6 +118,36 @@ fn a_gained_arc_is_not_answered_for_before_it_was_compared_with_all_who_held_it(
 }
 
 #[test]
+fn a_comparison_that_fails_is_tried_again_soon_and_then_less_and_less_often() {
+    let config = Config { retry_after: Duration::from_secs(32), ..Config::default() };
+    let mut custodian = settled(2, config);
+    custodian.push_failed(minutes(1), machine(20).key);
+    let mut tried = Vec::new();
+    for second in 60..60 + 5 * 60 {
+        let now = Duration::from_secs(second);
+        custodian.handle_timeout(now);
+        for order in orders(&mut custodian) {
+            let is_compare = matches!(order.task, Task::Compare { .. });
+            tried.extend(is_compare.then_some(second));
+            let outcome = if is_compare { Outcome::Failed } else { Outcome::Surveyed(Survey::Nothing) };
+            custodian.handle_outcome(now, order.id, outcome);
+        }
+    }
+    let waits: Vec<u64> = tried.windows(2).map(|two| two[1] - two[0]).take(7).collect();
+    assert_eq!(waits, [2, 4, 8, 16, 32, 32, 32]);
+    // And once it has gone well, soon again.
+    carry_out(&mut custodian, minutes(10));
+    custodian.push_failed(minutes(11), machine(20).key);
+    let at = minutes(11) + Duration::from_secs(32);
+    for now in [at, at + Duration::from_secs(2)] {
+        custodian.handle_timeout(now);
+        let again = orders(&mut custodian);
+        assert!(again.iter().any(|order| matches!(order.task, Task::Compare { .. })), "{now:?}: {again:?}");
+        again.into_iter().for_each(|order| custodian.handle_outcome(now, order.id, Outcome::Failed));
+    }
+}
+
+#[test]
 fn a_short_absence_starts_no_copying_and_a_long_one_does() {
     let mut custodian = settled(8, Config { compare_every: minutes(100_000), ..Config::default() });
     let without = line(&[20, 40, 50, 60, 70, 80]);
@@ -272,6 +302,27 @@ fn what_is_not_entrusted_any_more_is_not_answered_for_any_more() {
 }
 
 #[test]
+fn an_arc_that_goes_round_is_the_last_of_a_survey_and_answered_for_at_both_ends() {
+    let mut custodian = settled(8, Config { orders_max: 1, compare_every: minutes(100_000), ..Config::default() });
+    custodian.set_arc(minutes(1), &machine(10), (Id::small(5), Id::small(10)));
+    carry_out(&mut custodian, minutes(1));
+    let now = minutes(30);
+    custodian.stray_came(now);
+    custodian.handle_timeout(now);
+    let order = custodian.poll_order().unwrap();
+    assert_eq!(order.task, Task::Survey { after: Id::ZERO });
+    // Nothing of it is held before zero is passed.
+    let piece = Piece { from: Id::small(250), to: Id([0xff; 32]), sum: Sum { count: 3, total: 7 } };
+    let arc = (Id::small(240), Id::small(5));
+    let holders = [5, 10].map(|n| Holder { contact: machine(n), counts: true }).to_vec();
+    let told = Holders { arc, holders, needed: 2 };
+    let found = Survey::Found { piece, owner: machine(5), holders: told };
+    custodian.handle_outcome(now, order.id, Outcome::Surveyed(found));
+    assert!(custodian.is_here(Id::small(245)) && custodian.is_here(Id::small(3)));
+    assert_eq!(custodian.poll_order(), None, "the round is over");
+}
+
+#[test]
 fn one_that_lets_go_does_not_count_when_it_is_wanted_again() {
     let mut custodian =
         settled(9, Config { grace: Duration::ZERO, compare_every: minutes(100_000), ..Config::default() });
@@ -298,6 +349,35 @@ fn an_owner_that_knows_of_few_machines_does_not_make_us_let_go_of_what_lies_on_f
     assert!(!is_let_go, "we see seven others, and six are to hold it");
     let (_, _, is_let_go) = until_release(&mut fresh(), astray(&[120, 130, 140, 150, 160, 170], &[], 2), None);
     assert!(is_let_go);
+}
+
+#[test]
+fn who_learns_of_more_machines_while_a_stray_is_confirmed_does_not_let_it_go_for_as_few() {
+    let mut custodian = settled(3, Config { orders_max: 1, compare_every: minutes(100_000), ..Config::default() });
+    let now = minutes(30);
+    let (mut found, mut confirmed) = (Some(astray(&[120, 130, 140], &[], 3)), 0);
+    custodian.stray_came(now);
+    custodian.handle_timeout(now);
+    while let Some(order) = custodian.poll_order() {
+        let outcome = match order.task {
+            Task::Survey { .. } => match found.take() {
+                Some(found) => found,
+                None => return assert_eq!(confirmed, 3),
+            },
+            Task::Confirm { .. } => {
+                confirmed += 1;
+                if confirmed == 3 {
+                    custodian.set_line(now, Id::small(10), &line(&[20, 30, 40, 50, 60, 70]));
+                }
+                Outcome::Well
+            }
+            Task::Release { .. } => panic!("six are to hold it"),
+            _ => Outcome::Well,
+        };
+        custodian.handle_outcome(now, order.id, outcome);
+        custodian.handle_timeout(now);
+    }
+    assert_eq!(confirmed, 3);
 }
 
 #[test]

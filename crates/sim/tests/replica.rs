@@ -98,6 +98,11 @@ fn storms_that_found_something_do_so_no_more() {
         (1343, "two machines that were told so by different owners each confirmed what the other let go"),
         (62, "a liar took what its writer could no longer read: the simulator's own mistake"),
         (2074, "the same as 1280 where the one that took it in is to hold it too: not promised"),
+        (
+            609,
+            "of three copies one was let go because an owner that lies had confirmed it, one died and one rotted: not promised, and not counted as a harm",
+        ),
+        (203, "who learnt of more machines while a stray was confirmed let it go for as few as it had known of before"),
     ] {
         let end = Storm::new(seed).run();
         assert_eq!(end.wrong, Vec::<String>::new(), "storm {seed}, which had found that {found}");

@@ -161,7 +161,11 @@ pub(super) fn read(inner: &Inner, ask: Ask) -> Result<Reply, CopiesError> {
             let id = name.id().ok_or(CopiesError::Odd("that is no name"))?;
             // Nothing says that it is to be had as bulk.
             let fits = |bytes: Vec<u8>| if bytes.len() > PARCEL_BYTES_MAX { Vec::new() } else { bytes };
-            Reply::Capture(store.capture_bytes(&id)?.map(fits).map(WireBytes))
+            let bytes = store.capture_bytes(&id);
+            if let Err(StoreError::Damaged(_)) = bytes {
+                inner.come_upon_damage(&id);
+            }
+            Reply::Capture(bytes?.map(fits).map(WireBytes))
         }
         Ask::Search { words, max } => {
             let found = inner.catalogue.search(store, &words, (max as usize).min(ENTRIES_MAX));
@@ -213,7 +217,11 @@ pub(super) fn ids(names: &[Name]) -> Result<Vec<EntryKey>, CopiesError> {
 pub(super) fn proof(inner: &Inner, nonce: &[u8; 32], names: &[Name]) -> Result<Option<[u8; 32]>, CopiesError> {
     let mut all = Vec::with_capacity(names.len() * 32);
     for id in ids(names)?.iter().take(CHALLENGE_MAX) {
-        let Some(digest) = inner.store.audit_digest(id, nonce)? else { return Ok(None) };
+        let digest = inner.store.audit_digest(id, nonce);
+        if let Err(StoreError::Damaged(_)) = digest {
+            inner.come_upon_damage(id);
+        }
+        let Some(digest) = digest? else { return Ok(None) };
         all.extend_from_slice(&digest.0);
     }
     Ok(Some(Sha256::of(&all).0))

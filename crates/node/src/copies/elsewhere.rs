@@ -82,6 +82,10 @@ impl Elsewhere for Copies {
     }
 
     fn capture(&self, id: &EntryKey) -> Result<Option<Capture>, Away> {
+        // Whoever asks here has not found it in the store: what is there all the same cannot be read.
+        if self.inner.store.entry(id).is_ok_and(|entry| entry.is_some()) {
+            self.inner.come_upon_damage(id);
+        }
         let found = self.inner.runtime.block_on(from_others(&self.inner, id));
         found.map_err(|error| match error {
             CopiesError::Store(StoreError::Refused(_) | StoreError::Damaged(_)) => Away::False { asked: 1 },

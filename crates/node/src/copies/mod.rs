@@ -23,19 +23,19 @@ use herodotus_base::{Id, PeerKey, Timestamp};
 use herodotus_catalogue::Catalogue;
 use herodotus_ledger::{Ledger, Record};
 use herodotus_net::CallError;
-use herodotus_replica::custody::{Config, Custodian};
+use herodotus_replica::custody::{Config, Custodian, Uptimes};
 use herodotus_ring::Contact;
 use herodotus_ring::placement::{Placement, place_of_key};
-use herodotus_store::{Capture, Entry, Kind, Store, key_of};
+use herodotus_store::{Capture, Entry, EntryKey, Kind, Store, key_of};
 use herodotus_web::archive::{Elsewhere as _, Everything};
 use herodotus_web::peers::HealthView;
 use holdings::{Shelf, ShelfError};
 use reach::{Reach, Told};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use tokio::sync::{Notify, Semaphore, broadcast, watch};
+use tokio::sync::{Notify, Semaphore, broadcast, mpsc, watch};
 
 /// How long a node that leaves in good order may take to hand over what it holds.
 pub const HAND_OVER_MAX: Duration = Duration::from_secs(60);
@@ -45,6 +45,8 @@ const RECORD_NEWS_MAX: usize = 1024;
 
 /// One key may stand for several spellings of a URL; further back than this nobody looks.
 const SPELLINGS_MAX: usize = 16;
+/// Damaged captures that were come upon and wait to be mended; of more, the scrub takes care.
+const DAMAGED_MAX: usize = 256;
 /// Handings on at once that are acknowledged but not over.
 const RESTS_MAX: usize = 4;
 
@@ -154,6 +156,8 @@ struct Inner {
     wanted: Notify,
     counters: health::Counters,
     splits: split::Splits,
+    /// Captures that could not be read, to be mended before the disk is read through.
+    damaged: mpsc::Sender<EntryKey>,
     start: Instant,
     wake: Notify,
     /// Records were made here.
@@ -183,7 +187,9 @@ impl Copies {
         store.set_placement(placement)?;
         let ledger = Ledger::open(&crate::ring::ring_dir(ring.data()).join("ledger"), placement)?;
         settings.custody.copies = usize::from(ring.admission().charter().terms().copies.max(1));
+        let (damaged, found_damaged) = mpsc::channel(DAMAGED_MAX);
         let inner = Arc::new(Inner {
+            damaged,
             reach: Arc::new(Reach::new(ring.clone())),
             rests: Arc::new(Semaphore::new(RESTS_MAX)),
             wanted: Notify::new(),
@@ -212,6 +218,7 @@ impl Copies {
         tokio::spawn(follow::run(inner.clone()));
         tokio::spawn(follow::run_records(inner.clone()));
         tokio::spawn(orders::scrub(inner.clone()));
+        tokio::spawn(orders::mend_found(inner.clone(), found_damaged));
         tokio::spawn(health::keep_looking(inner.clone()));
         tokio::spawn(split::run(inner.clone()));
         Ok(Self { inner })
@@ -383,6 +390,11 @@ impl Inner {
         }
     }
 
+    /// A capture of ours could not be read: it is taken anew from others, soon.
+    fn come_upon_damage(&self, id: &EntryKey) {
+        let _ = self.damaged.try_send(id.clone());
+    }
+
     fn shelf(&self) -> Shelf<'_> {
         Shelf { store: &self.store, ledger: &self.ledger }
     }
@@ -401,7 +413,7 @@ impl Inner {
 /// The one task that the custodian lives by.
 async fn run(inner: Arc<Inner>) {
     let mut neighbourhood = inner.ring.neighbourhood();
-    let (mut seen, mut applied) = (Seen::default(), None);
+    let (mut seen, mut applied) = (Seen::new(inner.settings.custody.grace), None);
     loop {
         let now_known = neighbourhood.borrow_and_update().clone();
         if applied.as_ref().is_none_or(|applied| !Arc::ptr_eq(applied, &now_known)) {
@@ -412,10 +424,10 @@ async fn run(inner: Arc<Inner>) {
         let due = {
             let mut custodian = inner.custodian();
             while let Some(order) = custodian.poll_order() {
-                let inner = inner.clone();
+                let (inner, id) = (inner.clone(), order.id);
                 tokio::spawn(async move {
-                    let outcome = orders::carry_out(&inner, order.task).await;
-                    inner.custodian().handle_outcome(inner.now(), order.id, outcome);
+                    let outcome = orders::carry_out(&inner, order).await;
+                    inner.custodian().handle_outcome(inner.now(), id, outcome);
                     inner.wake.notify_one();
                 });
             }
@@ -433,19 +445,22 @@ async fn run(inner: Arc<Inner>) {
 }
 
 /// What was told to the custodian already.
-#[derive(Default)]
 struct Seen {
     deaths_until: Option<Instant>,
     nodes: BTreeSet<Id>,
     leaving: BTreeSet<Id>,
-    /// Since when a machine is up, as we saw it.
-    up_since: HashMap<PeerKey, Instant>,
+    uptimes: Uptimes,
 }
 
 impl Seen {
+    fn new(grace: Duration) -> Self {
+        let (nodes, leaving) = (BTreeSet::new(), BTreeSet::new());
+        Self { deaths_until: None, nodes, leaving, uptimes: Uptimes::new(grace) }
+    }
+
     fn grow_older(&self, inner: &Inner) {
         let mut custodian = inner.custodian();
-        self.up_since.iter().for_each(|(machine, since)| custodian.seen_up(*machine, since.elapsed()));
+        self.uptimes.all(inner.now()).for_each(|(machine, uptime)| custodian.seen_up(machine, uptime));
     }
 
     fn apply(&mut self, inner: &Arc<Inner>, neighbourhood: &Neighbourhood) {
@@ -454,7 +469,7 @@ impl Seen {
         for (machine, at) in &neighbourhood.deaths {
             if self.deaths_until.is_none_or(|until| until < *at) {
                 custodian.peer_dead(now, *machine);
-                self.up_since.remove(machine);
+                self.uptimes.lose(now, *machine);
                 self.deaths_until = Some(*at);
             }
         }
@@ -467,7 +482,7 @@ impl Seen {
             custodian.set_arc(now, &seat.contact, seat.arc);
             custodian.set_line(now, seat.contact.id, &seat.successors);
             for contact in &seat.successors {
-                self.up_since.entry(contact.key).or_insert_with(Instant::now);
+                self.uptimes.see(now, contact.key);
             }
             if seat.is_leaving && self.leaving.insert(seat.contact.id) {
                 if inner.is_leaving.load(Relaxed) {

@@ -7,12 +7,13 @@ use super::wire::{Ask, Name, Reply};
 use super::{CopiesError, Inner, split};
 use herodotus_base::Id;
 use herodotus_replica::compare::{Comparison, Confirmation, Confirmed, Found, Holdings, Question, Span, Spans, Step};
-use herodotus_replica::custody::{Outcome, Piece, Survey, Task};
+use herodotus_replica::custody::{Order, Outcome, Piece, Survey, Task};
 use herodotus_replica::{Mark, Sum};
 use herodotus_ring::Contact;
-use herodotus_store::EntryKey;
+use herodotus_store::{EntryKey, Error as StoreError};
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::mpsc;
 
 /// Entries of a piece that is brought home at once.
 const PIECE_ENTRIES_MAX: u64 = 20_000;
@@ -23,9 +24,20 @@ const SPLITS_MAX: usize = 16;
 /// Bytes that are read through before others have their turn.
 const SCRUB_BYTES: u64 = 4 << 20;
 
-pub(super) async fn carry_out(inner: &Arc<Inner>, task: Task) -> Outcome {
+/// Which way a comparison brings what one of the two lacks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Way {
+    Both,
+    /// The same, for the other to pass on.
+    Spread,
+    /// Nothing comes here but other states of what is here: removals, newer versions.
+    Give,
+}
+
+pub(super) async fn carry_out(inner: &Arc<Inner>, order: Order) -> Outcome {
+    let (task, way) = (order.task, if order.gives_only { Way::Give } else { Way::Both });
     let done = match &task {
-        Task::Compare { with, from, to } => compare(inner, with, Span::new(*from, *to), false).await,
+        Task::Compare { with, from, to } => compare(inner, with, Span::new(*from, *to), way).await,
         Task::Audit { with, from, to, nonce } => audit(inner, with, Span::new(*from, *to), *nonce).await,
         Task::Survey { after } => survey(inner, *after).await,
         Task::Confirm { with, piece } => confirm(inner, with, *piece).await,
@@ -37,16 +49,11 @@ pub(super) async fn carry_out(inner: &Arc<Inner>, task: Task) -> Outcome {
     })
 }
 
-/// Compares a span with another machine, and brings over what either lacks as it is found; with `spread`, for it to pass on. Where the two
+/// Compares a span with another machine, and brings over what either lacks as it is found. Where the two
 /// differed on how a host is split, and so on where its entries lie, they begin again.
-pub(super) async fn compare(
-    inner: &Arc<Inner>,
-    with: &Contact,
-    span: Span,
-    spread: bool,
-) -> Result<Outcome, CopiesError> {
+pub(super) async fn compare(inner: &Arc<Inner>, with: &Contact, span: Span, way: Way) -> Result<Outcome, CopiesError> {
     for _ in 0..SPLITS_MAX {
-        match compare_once(inner, with, span, spread).await {
+        match compare_once(inner, with, span, way).await {
             Err(CopiesError::Split) => {}
             done => return done,
         }
@@ -54,7 +61,7 @@ pub(super) async fn compare(
     Err(CopiesError::Split)
 }
 
-async fn compare_once(inner: &Arc<Inner>, with: &Contact, span: Span, spread: bool) -> Result<Outcome, CopiesError> {
+async fn compare_once(inner: &Arc<Inner>, with: &Contact, span: Span, way: Way) -> Result<Outcome, CopiesError> {
     inner.blocking(|inner| Ok(inner.store.seal()?)).await?;
     let mut comparison = Comparison::new(span, random());
     let mut answer = None;
@@ -69,7 +76,7 @@ async fn compare_once(inner: &Arc<Inner>, with: &Contact, span: Span, spread: bo
         answer = None;
         match step {
             Step::Ask(question) => answer = Some(ask(inner, with, question).await?),
-            Step::Found(found) => exchange(inner, with, comparison.salt(), found, spread).await?,
+            Step::Found(found) => exchange(inner, with, comparison.salt(), found, way).await?,
             Step::Done => return Ok(Outcome::Well),
         }
     }
@@ -87,13 +94,8 @@ async fn ask(
 }
 
 /// Brings a part of the differences over, both ways.
-async fn exchange(
-    inner: &Arc<Inner>,
-    with: &Contact,
-    salt: u64,
-    found: Found,
-    spread: bool,
-) -> Result<(), CopiesError> {
+async fn exchange(inner: &Arc<Inner>, with: &Contact, salt: u64, found: Found, way: Way) -> Result<(), CopiesError> {
+    let spread = way == Way::Spread;
     match found {
         Found::OnlyHere(spans) => {
             for span in spans {
@@ -107,6 +109,7 @@ async fn exchange(
                 }
             }
         }
+        Found::OnlyThere(_) if way == Way::Give => {}
         Found::OnlyThere(spans) => {
             for span in spans {
                 let mut behind = None;
@@ -128,15 +131,34 @@ async fn exchange(
             bring_names(inner, with, names, spread).await?;
             for shorts in lacking_here.chunks(herodotus_replica::compare::limits::NAMES_MAX) {
                 let ask = Ask::Named { salt, spans: Spans::pack(&spans), shorts: shorts.to_vec() };
-                let Reply::Names(names) = inner.reach.ask(with, &ask).await? else {
+                let Reply::Names(mut names) = inner.reach.ask(with, &ask).await? else {
                     return Err(CopiesError::Odd("an answer to another question"));
                 };
+                if way == Way::Give {
+                    names = inner.blocking(move |inner| held(inner, names)).await?;
+                }
                 agree(inner, with, &names).await?;
                 fetch(inner, with, names).await?;
             }
         }
     }
     Ok(())
+}
+
+/// Those of the names that something is held of here, in whatever state.
+fn held(inner: &Inner, names: Vec<Name>) -> Result<Vec<Name>, CopiesError> {
+    let mut held = Vec::new();
+    for name in names {
+        let is_held = match (name.record(), name.id()) {
+            (Some(record), _) => inner.ledger.get(&record)?.is_some(),
+            (None, Some(id)) => inner.store.knows(&id)?,
+            (None, None) => false,
+        };
+        if is_held {
+            held.push(name);
+        }
+    }
+    Ok(held)
 }
 
 /// Sees to it that both place entries alike before they are brought over: what seemed lacking may only have been looked for elsewhere.
@@ -216,9 +238,7 @@ async fn survey(inner: &Arc<Inner>, after: Id) -> Result<Outcome, CopiesError> {
     // An arc that goes round ends, for this round, where the circle does.
     let to = if end < place { LAST } else { end };
     let piece = inner.blocking(move |inner| measure(inner, Span::at(place).from, to)).await?;
-    let mut holders = told.holders;
-    holders.arc.1 = holders.arc.1.min(to).max(piece.to);
-    Ok(Outcome::Surveyed(Survey::Found { piece, owner: told.owner, holders }))
+    Ok(Outcome::Surveyed(Survey::Found { piece, owner: told.owner, holders: told.holders }))
 }
 
 /// What we hold behind one place up to another, as many entries as are brought home at once.
@@ -321,6 +341,20 @@ pub(super) async fn scrub(inner: Arc<Inner>) {
             if mend(&inner, &id).await.is_ok() {
                 inner.counters.mended();
             }
+        }
+    }
+}
+
+/// Mends what somebody came upon: a challenge, a reader.
+pub(super) async fn mend_found(inner: Arc<Inner>, mut damaged: mpsc::Receiver<EntryKey>) {
+    while let Some(id) = damaged.recv().await {
+        let read = id.clone();
+        let found = inner.blocking(move |inner| Ok(inner.store.audit_digest(&read, &[0; 32]).map(drop)?)).await;
+        // It may have been told of twice.
+        let Err(CopiesError::Store(StoreError::Damaged(_))) = found else { continue };
+        inner.counters.found_damaged();
+        if mend(&inner, &id).await.is_ok() {
+            inner.counters.mended();
         }
     }
 }

@@ -13,7 +13,7 @@ pub struct Config {
     pub compare_every: Duration,
     /// How often a holder must prove that it has what it says.
     pub audit_every: Duration,
-    /// After an order that failed, and after one that left something to do.
+    /// After an order that failed, and after one that left something to do. A comparison that fails for the first time is tried sooner: see `retry`.
     pub retry_after: Duration,
     /// How often what we hold is looked through for strays, and owners are asked whether what they entrusted to us is still ours to hold.
     /// An answer from a copy that is no longer kept up may be as old as twice that.
@@ -42,6 +42,12 @@ impl Default for Config {
 }
 
 impl Config {
+    /// How long after a comparison that failed, so many times in a row before. The first failures are mostly a ring that is still mending around a machine that
+    /// came or went; whoever waits half a minute then is copied half a minute later.
+    pub(crate) fn retry(&self, failures: u32) -> Duration {
+        self.retry_after / (1 << 4_u32.saturating_sub(failures))
+    }
+
     /// Whether a bug was put in. Never outside of tests.
     pub(crate) fn has(&self, planted: Planted) -> bool {
         cfg!(feature = "planted") && self.planted == Some(planted)

@@ -13,12 +13,14 @@ mod order;
 mod planted;
 mod strays;
 mod tenure;
+mod uptimes;
 
 pub use config::Config;
 pub use order::{Order, OrderId, Outcome, Survey, Task};
 pub use planted::Planted;
 pub use strays::Piece;
 pub use tenure::{Holder, Holders, Level};
+pub use uptimes::Uptimes;
 
 use herodotus_base::{Id, PeerKey};
 use herodotus_ring::Contact;
@@ -167,7 +169,7 @@ impl Custodian {
                 }
             }
             Owner::Strays => {
-                let others = self.tenures.values().map(Tenure::others_seen).max().unwrap_or(0);
+                let others = self.others_seen();
                 self.strays.done(now, &task, outcome, others, &self.config);
             }
         }
@@ -241,6 +243,11 @@ impl Custodian {
         self.tenures.values().all(|tenure| tenure.is_settled(self.now, &self.config)) && self.strays.is_settled()
     }
 
+    /// Machines that we see beside ourselves.
+    fn others_seen(&self) -> usize {
+        self.tenures.values().map(Tenure::others_seen).max().unwrap_or(0)
+    }
+
     /// Gives out what is due, the most needed first.
     fn work(&mut self) {
         while self.open.len() < self.config.orders_max {
@@ -252,7 +259,7 @@ impl Custodian {
                     wanted = Some((rank, Owner::Tenure(*node), task));
                 }
             }
-            if let Some(task) = self.strays.wants(self.now, &self.config)
+            if let Some(task) = self.strays.wants(self.now, self.others_seen(), &self.config)
                 && wanted.as_ref().is_none_or(|(best, ..)| strays::RANK < *best)
             {
                 wanted = Some((strays::RANK, Owner::Strays, task));

@@ -12,7 +12,7 @@ pub struct OrderId(pub u64);
 pub struct Order {
     pub id: OrderId,
     pub task: Task,
-    /// Of a comparison: what only the other has stays there. Strays are brought home; to gather what lies around them would bring us whole arcs of others.
+    /// Of a comparison: what only the other has stays there, unless it is another state of what we hold (a removal, a newer version). Strays are brought home; to gather what lies around them would bring us whole arcs of others.
     pub gives_only: bool,
 }
 

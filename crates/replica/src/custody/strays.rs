@@ -45,6 +45,7 @@ struct Homing {
     confirmed_at: Option<Duration>,
     /// What the first of the confirmers lacks is brought to it: its owner may not come to it, or may be lying.
     help: Help,
+    /// As its owner says.
     needed: usize,
 }
 
@@ -52,6 +53,16 @@ impl Homing {
     /// Who has confirmed it is believed to have it for as long as one that is away is waited for.
     fn is_stale(&self, now: Duration, config: &Config) -> bool {
         self.confirmed_at.is_some_and(|at| now > at + config.grace)
+    }
+
+    /// Machines that must confirm it. An owner that was cut off from most, or has just come, knows of few; we may know of more, and may have learnt of them since.
+    fn needed(&self, others: usize, config: &Config) -> usize {
+        self.needed.max(config.copies.min(others)).max(1)
+    }
+
+    /// Too few are left to confirm it.
+    fn is_hopeless(&self, others: usize, config: &Config) -> bool {
+        self.is_brought && self.confirmed + self.confirmers.len() < self.needed(others, config)
     }
 }
 
@@ -120,11 +131,13 @@ impl Strays {
         (!self.is_busy).then_some(self.next_at)
     }
 
-    pub(super) fn wants(&self, now: Duration, config: &Config) -> Option<Task> {
+    /// `others`: machines that we see beside ourselves.
+    pub(super) fn wants(&self, now: Duration, others: usize, config: &Config) -> Option<Task> {
         if self.is_busy || now < self.next_at {
             return None;
         }
-        let homing = self.homing.as_ref().filter(|homing| !homing.is_stale(now, config));
+        let is_alive = |homing: &&Homing| !homing.is_stale(now, config) && !homing.is_hopeless(others, config);
+        let homing = self.homing.as_ref().filter(is_alive);
         let Some(homing) = homing else { return Some(Task::Survey { after: self.after }) };
         let piece = homing.piece;
         if config.has(Planted::DeleteBeforeConfirm) {
@@ -133,7 +146,7 @@ impl Strays {
         if !homing.is_brought {
             return Some(Task::Compare { with: homing.owner.clone(), from: piece.from, to: piece.to });
         }
-        if homing.confirmed >= homing.needed {
+        if homing.confirmed >= homing.needed(others, config) {
             return Some(Task::Release { owner: homing.owner.clone(), piece });
         }
         homing.confirmers.front().cloned().map(|with| match homing.help {
@@ -175,7 +188,7 @@ impl Strays {
         (self.is_busy, self.is_releasing) = (false, false);
         self.next_at = now;
         match (task, outcome) {
-            (Task::Survey { .. }, Outcome::Surveyed(found)) => self.surveyed(now, found, others, config),
+            (Task::Survey { .. }, Outcome::Surveyed(found)) => self.surveyed(now, found, config),
             (Task::Survey { .. }, _) => self.next_at = now + config.retry_after,
             (Task::Compare { .. }, Outcome::Well) => {
                 let Some(homing) = &mut self.homing else { return };
@@ -185,7 +198,7 @@ impl Strays {
                 }
                 homing.is_brought = true;
                 // Not enough machines count yet to let it go.
-                if homing.confirmers.len() < homing.needed {
+                if homing.is_hopeless(others, config) {
                     self.pass_over(now, config);
                 }
             }
@@ -196,9 +209,8 @@ impl Strays {
                     homing.confirmed_at = homing.confirmed_at.or(Some(now));
                     homing.help = Help::None;
                     // Too few are left to confirm it: they will be asked again. And what others rely on stays for now.
-                    let (piece, is_enough) = (homing.piece, homing.confirmed >= homing.needed);
-                    let is_hopeless = homing.confirmed + homing.confirmers.len() < homing.needed;
-                    if is_hopeless || is_enough && self.has_vouched(now, piece) {
+                    let (piece, is_enough) = (homing.piece, homing.confirmed >= homing.needed(others, config));
+                    if homing.is_hopeless(others, config) || is_enough && self.has_vouched(now, piece) {
                         self.pass_over(now, config);
                     }
                 }
@@ -216,7 +228,7 @@ impl Strays {
         }
     }
 
-    fn surveyed(&mut self, now: Duration, found: Survey, others: usize, config: &Config) {
+    fn surveyed(&mut self, now: Duration, found: Survey, config: &Config) {
         self.homing = None;
         let Survey::Found { piece, owner, holders } = found else { return self.end_round(now, config) };
         // Whatever was entrusted to us there: this is what holds now.
@@ -230,7 +242,8 @@ impl Strays {
             if self.entrusted.len() > ENTRUSTED_MAX {
                 self.entrusted.pop_front();
             }
-            return self.advance(now, to, config);
+            // An arc that goes round is the last of the round.
+            return if to <= piece.from { self.end_round(now, config) } else { self.advance(now, to, config) };
         }
         self.found_astray = true;
         let counted = holders.holders.into_iter().filter(|holder| holder.counts);
@@ -242,8 +255,7 @@ impl Strays {
             confirmed: 0,
             confirmed_at: None,
             help: Help::None,
-            // An owner that was cut off from most, or has just come, knows of few machines; we may know of more.
-            needed: usize::from(holders.needed).max(config.copies.min(others)).max(1),
+            needed: usize::from(holders.needed),
         });
     }
 

@@ -53,6 +53,8 @@ struct Holding {
     is_distrusted: bool,
     uptime: Duration,
     compare_at: Duration,
+    /// Comparisons that failed since the last that did not.
+    failures: u32,
     audit_at: Duration,
     is_busy: bool,
     /// Something was missed since the order that is out was given: a comparison that ends well says nothing of it.
@@ -78,6 +80,8 @@ struct Gap {
     to: Id,
     compared: BTreeSet<PeerKey>,
     retry_at: Duration,
+    /// Comparisons that failed since the last that did not.
+    failures: u32,
     /// With whom it is being compared, and what of it: the arc may change meanwhile.
     busy: Option<(PeerKey, Id, Id)>,
 }
@@ -149,7 +153,7 @@ impl Tenure {
     }
 
     fn gain(&mut self, (from, to): (Id, Id), now: Duration) {
-        let gap = Gap { from, to, compared: BTreeSet::new(), retry_at: now, busy: None };
+        let gap = Gap { from, to, compared: BTreeSet::new(), retry_at: now, failures: 0, busy: None };
         if self.gaps.len() < GAPS_MAX {
             self.gaps.push(gap);
         } else {
@@ -173,6 +177,7 @@ impl Tenure {
                 is_distrusted: false,
                 uptime: Duration::ZERO,
                 compare_at: if config.has(Planted::ForgetPushOnCrash) { now + config.compare_every } else { now },
+                failures: 0,
                 audit_at: now + config.audit_every,
                 is_busy: false,
                 is_doubted: false,
@@ -425,8 +430,14 @@ impl Tenure {
                 if let Some(gap) = self.gaps.iter_mut().find(is_it) {
                     gap.busy = None;
                     match outcome {
-                        Outcome::Well => _ = gap.compared.insert(with.key),
-                        _ => gap.retry_at = now + config.retry_after,
+                        Outcome::Well => {
+                            gap.failures = 0;
+                            gap.compared.insert(with.key);
+                        }
+                        _ => {
+                            gap.retry_at = now + config.retry(gap.failures);
+                            gap.failures = gap.failures.saturating_add(1);
+                        }
                     }
                     return self.close_gaps(now, config);
                 }
@@ -437,9 +448,13 @@ impl Tenure {
                         // Of an arc that has grown meanwhile not everything was compared, and what was missed meanwhile may not have been.
                         Outcome::Well if is_whole && !holding.is_doubted => {
                             (holding.is_filled, holding.compare_at) = (true, now + config.compare_every);
+                            holding.failures = 0;
                         }
                         Outcome::Well => holding.compare_at = now,
-                        _ => (holding.is_filled, holding.compare_at) = (false, now + config.retry_after),
+                        _ => {
+                            (holding.is_filled, holding.compare_at) = (false, now + config.retry(holding.failures));
+                            holding.failures = holding.failures.saturating_add(1);
+                        }
                     }
                 }
             }

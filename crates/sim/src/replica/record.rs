@@ -29,7 +29,7 @@ pub(super) struct Fate {
 pub(super) enum Harm {
     Disk,
     Rot,
-    /// It was handed to one who keeps nothing and says otherwise.
+    /// It was handed to one who keeps nothing and says otherwise, or let go because such a one confirmed it.
     Lie,
 }
 
@@ -40,6 +40,8 @@ pub(super) struct Record {
     pub(super) harms: BTreeMap<usize, Vec<(u64, Harm)>>,
     /// Damage that a fault did to a copy. Any other wrong byte is our own doing.
     pub(super) rotten: BTreeSet<(usize, usize)>,
+    /// Entries that were let go because a liar confirmed them, and which one.
+    relied: BTreeSet<(usize, usize)>,
     pub(super) wrong: Vec<String>,
     pub(super) wrong_count: u64,
     /// What was lost and not promised, and why not.
@@ -186,7 +188,15 @@ impl World {
         let destroyed =
             m.confirmed.iter().filter(|(other, since)| is_destroyed(*since, *other)).map(|(other, _)| *other);
         let destroyed: BTreeSet<usize> = destroyed.collect();
+        let liars: Vec<usize> =
+            m.confirmed.iter().map(|(other, _)| *other).filter(|other| self.machines[*other].is_liar).collect();
         for entry in entries {
+            // A liar is one of the R until it is found: from now on there is a copy less than it seems.
+            for liar in &liars {
+                if self.record.relied.insert((*liar, *entry)) {
+                    self.harm(*entry, Harm::Lie);
+                }
+            }
             let holds = |other: usize, m: &Machine| {
                 m.state != State::Gone && (m.has.has(*entry) || m.is_liar) || destroyed.contains(&other)
             };

@@ -9,7 +9,7 @@ use super::record::Record;
 use super::shelf::{Shelf, Table};
 use crate::chance::{Chance, mix};
 use herodotus_base::{Id, PeerKey};
-use herodotus_replica::custody::{Config, Custodian, Planted};
+use herodotus_replica::custody::{Config, Custodian, Planted, Uptimes};
 use herodotus_ring::Contact;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -82,8 +82,8 @@ pub(super) struct Machine {
     /// Of entries that came in part, how many bytes.
     pub(super) parts: BTreeMap<usize, u64>,
     pub(super) line: Vec<usize>,
-    /// Since when others are up, as it saw them.
-    pub(super) up_since: BTreeMap<usize, u64>,
+    /// How long others are up, as it saw them.
+    uptimes: Uptimes,
     told_uptimes_at: u64,
     /// What it has compared well in this life, and with whom, as seen from outside.
     pub(super) filled: BTreeMap<usize, Vec<(Id, Id)>>,
@@ -299,7 +299,7 @@ impl World {
             mending: BTreeSet::new(),
             parts: BTreeMap::new(),
             line: Vec::new(),
-            up_since: BTreeMap::new(),
+            uptimes: Uptimes::new(self.setting.custody.grace),
             told_uptimes_at: 0,
             filled: BTreeMap::new(),
             failed: BTreeSet::new(),
@@ -333,7 +333,7 @@ impl World {
         m.life += 1;
         m.custodian = Custodian::new(m.contact.key, config);
         m.custodian.stray_came(Duration::from_micros(self.now));
-        (m.line, m.up_since, m.wake) = (Vec::new(), BTreeMap::new(), None);
+        (m.line, m.uptimes, m.wake) = (Vec::new(), Uptimes::new(self.setting.custody.grace), None);
         (m.sending, m.receiving, m.serving, m.is_stirred) = (0, 0, 0, false);
         m.mending.clear();
         m.filled.clear();
@@ -397,19 +397,17 @@ impl World {
         let is_dead = |other: &usize| !self.reach(machine, *other) || suspects.contains(other);
         let dead: Vec<usize> = self.machines[machine].line.iter().copied().filter(is_dead).collect();
         let dead_keys: Vec<PeerKey> = dead.iter().map(|other| self.machines[*other].contact.key).collect();
-        let (now, since) = (self.clock(), self.now);
+        let now = self.clock();
         let m = &mut self.machines[machine];
         for (other, key) in dead.iter().zip(dead_keys) {
             m.custodian.peer_dead(now, key);
-            m.up_since.remove(other);
+            m.uptimes.lose(now, key);
             m.filled.remove(other);
         }
         let contact = m.contact.clone();
         m.custodian.set_arc(now, &contact, (before, here));
         m.custodian.set_line(now, here, &contacts);
-        for other in &line {
-            m.up_since.entry(*other).or_insert(since);
-        }
+        contacts.iter().for_each(|contact| m.uptimes.see(now, contact.key));
         // Who leaves the line is forgotten, the bad with the good.
         m.distrusted.retain(|other| line.contains(other));
         m.line = line;
@@ -424,8 +422,7 @@ impl World {
     }
 
     pub(super) fn uptime(&self, seer: usize, other: usize) -> Duration {
-        let since = self.machines[seer].up_since.get(&other);
-        Duration::from_micros(since.map_or(0, |since| self.now.saturating_sub(*since)))
+        self.machines[seer].uptimes.of(self.clock(), self.machines[other].contact.key)
     }
 
     pub(super) fn tell_uptimes(&mut self, machine: usize) {

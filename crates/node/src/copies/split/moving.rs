@@ -5,7 +5,7 @@
 //! costs a comparison in which nothing differs.
 
 use super::{Splits, locked, raise, tell_hosts};
-use crate::copies::orders::compare;
+use crate::copies::orders::{Way, compare};
 use crate::copies::wire::Reply;
 use crate::copies::{CopiesError, Inner};
 use herodotus_base::Id;
@@ -104,8 +104,8 @@ async fn move_half(inner: &Arc<Inner>, bucket: &str, from: Id, to: Id) -> Result
     let counting = told.holders.holders.iter().filter(|holder| holder.counts || holder.contact.key == told.owner.key);
     for holder in counting.filter(|holder| holder.contact.key != ours) {
         tell_hosts(inner, &holder.contact, hosts(), Duration::ZERO).await?;
-        let is_owner = holder.contact.key == told.owner.key;
-        compare(inner, &holder.contact, Span::at(to), is_owner).await?;
+        let way = if holder.contact.key == told.owner.key { Way::Spread } else { Way::Both };
+        compare(inner, &holder.contact, Span::at(to), way).await?;
     }
     Ok(())
 }

@@ -37,7 +37,7 @@ enum What {
     Frontier(frontier::Args),
     /// Calls between peers: beside bare iroh, small ones and bulk
     Rpc(rpc::Args),
-    /// Copies in a ring: comparing, acknowledging, reading from afar, filling a new machine
+    /// A ring: comparing, acknowledging, reading from afar, filling a new machine; crawls together
     Ring(ring::Args),
     /// Fetch a list of paths and nothing else: the limit that crawlers are measured by
     #[command(hide = true)]

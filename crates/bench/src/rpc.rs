@@ -48,7 +48,13 @@ pub(crate) struct Args {
 const ALPN: &[u8] = b"bare/1";
 const WITHIN: Duration = Duration::from_secs(30);
 const KIND: Kind = Kind(1);
+/// Answered with a word.
+const BRIEF: Kind = Kind(2);
+const BRIEF_BYTES: usize = 3;
 const PIECE_BYTES: usize = 256 << 10;
+/// QUIC's own is 25 ms.
+const ACK_WAIT: Duration = Duration::from_millis(40);
+const IP_AND_UDP_BYTES: u64 = 28;
 /// Of bare iroh's small calls per second.
 const SHARE_MIN: f64 = 0.6;
 
@@ -84,6 +90,32 @@ pub(crate) fn bare_copy(bytes: u64) -> Result<Cost> {
         let cost = watch.stop();
         bare.stop().await;
         Ok(cost)
+    })
+}
+
+/// Bytes over the wire for a call of so many and its brief answer, IP and UDP and acknowledgements too: calls one after another, as far apart as the other side
+/// may wait with an acknowledgement.
+pub(crate) fn wire_bytes(bytes: usize, calls: u32) -> Result<(f64, usize)> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let ours = Ours::start().await?;
+        let call = async || -> Result<()> {
+            let payload: Vec<u8> = vec![7; bytes];
+            ours.client.call(&ours.to, BRIEF, payload.into(), WITHIN).await?;
+            tokio::time::sleep(ACK_WAIT).await;
+            Ok(())
+        };
+        // The first few find out how large packets may be.
+        for _ in 0..calls / 2 {
+            call().await?;
+        }
+        let before = ours.wire_bytes()?;
+        for _ in 0..calls {
+            call().await?;
+        }
+        let each = (ours.wire_bytes()? - before) as f64 / f64::from(calls);
+        ours.stop().await;
+        Ok((each, BRIEF_BYTES))
     })
 }
 
@@ -240,8 +272,9 @@ struct Ours {
 struct Echo(Arc<AtomicU64>);
 
 impl Service for Echo {
-    fn call(&self, _: Caller, _: Kind, payload: Bytes) -> BoxFuture<Result<Bytes, Refusal>> {
-        Box::pin(async { Ok(payload) })
+    fn call(&self, _: Caller, kind: Kind, payload: Bytes) -> BoxFuture<Result<Bytes, Refusal>> {
+        let len = if kind == BRIEF { payload.len().min(BRIEF_BYTES) } else { payload.len() };
+        Box::pin(async move { Ok(payload.slice(..len)) })
     }
 
     fn stream(&self, _: Caller, _: Kind, _: Bytes, mut stream: Stream) -> BoxFuture<()> {
@@ -285,6 +318,15 @@ impl Ours {
             ensure!(answer.len() == bytes, "{} bytes came back", answer.len());
             Ok(())
         }
+    }
+
+    /// Everything that went over the wire, both ways.
+    fn wire_bytes(&self) -> Result<u64> {
+        let key = self.server.key();
+        let peers = self.client.peers();
+        let peer = peers.iter().find(|peer| peer.key == key).context("no connection")?;
+        let heads = (peer.datagrams_in + peer.datagrams_out) * IP_AND_UDP_BYTES;
+        Ok(peer.bytes_in + peer.bytes_out + heads)
     }
 
     async fn bulk(&self, bytes: u64) -> Result<()> {

@@ -216,3 +216,27 @@ fn what_was_adopted_in_one_run_is_due_in_the_next() {
     again.run(&[]);
     assert_eq!(again.visited().len(), 62);
 }
+
+#[test]
+fn a_seed_that_was_nobodys_when_the_crawl_began_is_taken_in_by_whoever_has_it_then() {
+    let map = Arc::new(Map::default());
+    // Nobody: as when each is still filled with what lies on its arc.
+    *map.owners.lock().unwrap() = vec![usize::MAX];
+    let mut worlds: Vec<World> = (0..2).map(|machine| part(&map, machine, 20, MemoryTable::default(), 1)).collect();
+    worlds.iter_mut().for_each(|world| _ = world.run(&[]));
+    assert!(worlds.iter().all(|world| world.visited().is_empty()));
+    *map.owners.lock().unwrap() = vec![0];
+    let seeds = ["a", "bb", "ccc"].map(|host| url(&format!("http://{host}.example/0")));
+    for world in &mut worlds {
+        let now = at(world.elapsed_ms());
+        // Once or often.
+        world.frontier.handle_missing_seeds(now, &seeds).unwrap();
+        world.frontier.handle_missing_seeds(now, &seeds).unwrap();
+        world.run(&[]);
+        world.frontier.handle_missing_seeds(at(world.elapsed_ms()), &seeds).unwrap();
+        world.run(&[]);
+    }
+    let visited = worlds[0].visited();
+    assert_eq!((visited.len(), worlds[1].visited().len()), (22, 0));
+    assert!(visited.values().all(|times| *times == 1));
+}

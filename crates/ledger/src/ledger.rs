@@ -32,6 +32,9 @@ pub struct Ledger {
     /// What was made here and is not handed on yet, in the order in which it was made.
     pending: Keyspace,
     made: Arc<AtomicU64>,
+    /// Nothing waits that has a smaller number. What was taken out leaves a mark in the table until that is tidied up: whoever began at the first would step over all
+    /// of them, each time.
+    oldest: Arc<AtomicU64>,
     pub(crate) notes: Keyspace,
     pub(crate) placement: Placement,
     writer: Arc<Mutex<()>>,
@@ -71,6 +74,7 @@ impl Ledger {
             placement,
             writer: Arc::default(),
             made: Arc::default(),
+            oldest: Arc::default(),
         };
         ledger.begin()?;
         Ok(ledger)
@@ -196,7 +200,8 @@ impl Ledger {
     /// before it. With what it is to be taken out by.
     pub fn pending(&self, max: usize) -> Result<Vec<(u64, Record)>> {
         let mut records = Vec::new();
-        for pair in self.pending.iter().take(max) {
+        let from = self.oldest.load(Relaxed);
+        for pair in self.pending.range(from.to_be_bytes()..).take(max) {
             let (made, value) = pair.into_inner()?;
             let read = || {
                 let (len, rest) = value.split_first_chunk::<4>()?;
@@ -205,6 +210,10 @@ impl Ledger {
             };
             let (made, name, value) = read().ok_or(Error::Damaged("what waits cannot be read"))?;
             records.push((made, Record::decode(name, value)?));
+        }
+        if let Some((first, _)) = records.first() {
+            // Numbers are given in order, so nothing comes before it any more.
+            self.oldest.fetch_max(*first, Relaxed);
         }
         Ok(records)
     }

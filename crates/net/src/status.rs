@@ -17,6 +17,9 @@ pub struct PeerStatus {
     pub round_trip: Option<Duration>,
     pub bytes_in: u64,
     pub bytes_out: u64,
+    /// What these bytes came and went in. IP and UDP take 28 bytes for each, which the bytes are without.
+    pub datagrams_in: u64,
+    pub datagrams_out: u64,
     pub calls_in: u64,
     pub calls_out: u64,
     /// Calls of its that were over its rate.
@@ -38,6 +41,8 @@ impl PeerStatus {
             round_trip: round_trip.or_else(|| paths.iter().map(|path| path.rtt()).next()),
             bytes_in: stats.udp_rx.bytes,
             bytes_out: stats.udp_tx.bytes,
+            datagrams_in: stats.udp_rx.datagrams,
+            datagrams_out: stats.udp_tx.datagrams,
             calls_in: link.calls_in.load(Relaxed),
             calls_out: link.calls_out.load(Relaxed),
             refused: link.refused.load(Relaxed),
@@ -54,6 +59,8 @@ impl PeerStatus {
             round_trip: None,
             bytes_in: 0,
             bytes_out: 0,
+            datagrams_in: 0,
+            datagrams_out: 0,
             calls_in: 0,
             calls_out: 0,
             refused: 0,

@@ -35,6 +35,7 @@ mod furniture;
 pub mod hostile;
 mod life;
 mod limits;
+mod line;
 mod listener;
 mod log;
 mod page;

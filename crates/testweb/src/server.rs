@@ -8,6 +8,7 @@ use crate::dice::fingerprint;
 use crate::limits::{
     BUSY_URLS_MAX, LINGER_BYTES_MAX, LINGER_WAIT_MAX, REQUEST_HEAD_BYTES_MAX, REQUEST_WAIT_MAX, WRITE_WAIT_MAX,
 };
+use crate::line::Line;
 use crate::listener::{Guest, Listener};
 use crate::log::{self, Log};
 use crate::request::Request;
@@ -41,6 +42,7 @@ impl Server {
             round: AtomicU32::new(0),
             requests: AtomicU64::new(0),
             log: Log::default(),
+            line: Line::default(),
             asked: Mutex::default(),
         });
         let inside = Arc::clone(&desk);
@@ -75,6 +77,11 @@ impl Server {
         self.desk.requests.load(Ordering::SeqCst)
     }
 
+    /// So many bytes a second go out at most, over all connections together. `None`: as many as there are.
+    pub fn narrow(&self, bytes_per_s: Option<u64>) {
+        self.desk.line.narrow(bytes_per_s);
+    }
+
     /// Begins to remember requests, with none so far, or forgets them and stops. At most 200,000 are kept.
     pub fn record(&self, on: bool) {
         self.desk.log.record(on);
@@ -93,6 +100,7 @@ struct Desk {
     round: AtomicU32,
     requests: AtomicU64,
     log: Log,
+    line: Line,
     /// How often each busy URL has been asked for in this round, by a fingerprint of host and path.
     asked: Mutex<HashMap<u64, u32>>,
 }
@@ -141,6 +149,7 @@ impl Desk {
                 let Request { host, path, .. } = request;
                 self.log.add(log::Request { host, path, at, status: response.status, conditional });
             }
+            self.line.pass(bytes.len());
             stream.write_all(&bytes)?;
             if last {
                 return Ok(());

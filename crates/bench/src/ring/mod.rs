@@ -1,8 +1,10 @@
 //! Copies in a ring: what comparing costs, how soon a write is acknowledged, how fast a new machine is filled, and what it costs to read from
-//! a machine that has to ask another. All machines live in this process and speak over the loop, so that CPU time is everybody's.
+//! a machine that has to ask another. All machines live in this process and speak over the loop, so that CPU time is everybody's. And crawls ([`crawl`]), by nodes
+//! that are processes of their own.
 
 mod acknowledge;
 mod compare;
+mod crawl;
 mod machines;
 mod reading;
 mod refill;
@@ -26,7 +28,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 1_000)]
     reads: usize,
 
-    /// Only these: compare, acknowledge, read, refill [default: all]
+    #[command(flatten)]
+    crawl: crawl::Args,
+
+    /// Only these: compare, acknowledge, read, refill; links, scale, work, or crawl for these three [default: all]
     #[arg(long, value_name = "WHAT", value_delimiter = ',')]
     only: Vec<String>,
 }
@@ -35,7 +40,7 @@ pub(crate) struct Args {
 const COPIES: u16 = 6;
 
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let known = ["compare", "acknowledge", "read", "refill"];
+    let known = [&["compare", "acknowledge", "read", "refill", "crawl"][..], &crawl::PARTS].concat();
     for what in &args.only {
         ensure!(known.contains(&what.as_str()), "{what} is none of {}", known.join(", "));
     }
@@ -57,6 +62,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if wants("refill") {
         refill::run(&pages, &mut goals)?;
     }
+    crawl::run(&args.crawl, |what| wants(what) || args.only.iter().any(|only| only == "crawl"), &mut goals)?;
     goals.print();
     Ok(())
 }

@@ -49,6 +49,25 @@ impl<T: Table> Frontier<T> {
         hosts.into_iter().for_each(|host| self.schedule_host(host, now));
     }
 
+    /// Seeds that are ours and not known, because they were nobody's when the crawl began: whoever owned them did not know all of its own yet, or died with them.
+    pub fn handle_missing_seeds(&mut self, now: Timestamp, seeds: &[WebUrl]) -> Result<()> {
+        let mut missing = Vec::new();
+        for seed in seeds {
+            if !self.is_ours(seed) {
+                continue;
+            }
+            let (host, url) = (self.host_hash(seed), UrlHash(keys::hash(seed.as_str())));
+            if self.record(host, url)?.is_none() {
+                missing.push(seed.clone());
+            }
+        }
+        if missing.is_empty() {
+            return Ok(());
+        }
+        self.kept.clock.complete = false;
+        self.handle_seeds(now, &missing)
+    }
+
     pub(super) fn is_ours(&self, url: &WebUrl) -> bool {
         self.territory.as_ref().is_none_or(|territory| territory.holds(url))
     }

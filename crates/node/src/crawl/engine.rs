@@ -8,6 +8,7 @@ use super::visit::{Context, Finished};
 use super::{COMMIT_EVERY, COMMIT_VISITS, Definition, DiskTable, Error, Result, SYNC_EVERY, UNCOMMITTED_MAX};
 use herodotus_base::Timestamp;
 use herodotus_frontier::{End, Errand, Frontier, Next, Outcome, RobotsAnswer, Territory, Version, Visit};
+use herodotus_page::WebUrl;
 use herodotus_store::Store;
 use std::path::Path;
 use std::sync::Arc;
@@ -39,6 +40,8 @@ pub struct Crawl {
     requests: usize,
     /// To the machines that make the rest of it.
     ties: Option<Ties>,
+    /// Of such a crawl. Whose they are may not be known yet when it begins.
+    seeds: Vec<WebUrl>,
     /// Everything that was begun or taken in.
     activity: u64,
 }
@@ -75,7 +78,8 @@ impl Crawl {
         frontier.handle_seeds(now, &seeds)?;
         frontier.sync()?;
         let requests = definition.requests.max(1);
-        Ok(Self { name: name.to_owned(), frontier, context: Arc::new(context), requests, ties: None, activity: 0 })
+        let context = Arc::new(context);
+        Ok(Self { name: name.to_owned(), frontier, context, requests, ties: None, seeds: Vec::new(), activity: 0 })
     }
 
     /// Opens this machine's part of a crawl that a ring makes together. `dir` is where it is kept; `begun` when, and for the how manieth time, everybody began.
@@ -92,10 +96,11 @@ impl Crawl {
         let now = Timestamp::now();
         let settings = definition.crawl.clone();
         let mut frontier = Frontier::open_part(folder::table_in(dir)?, settings, territory, begun, now)?;
-        frontier.handle_seeds(now, &definition.seed_urls()?)?;
+        let seeds = definition.seed_urls()?;
+        frontier.handle_seeds(now, &seeds)?;
         let (requests, ties) = (definition.requests.max(1), Some(ties));
-        let mut crawl =
-            Self { name: name.to_owned(), frontier, context: Arc::new(context), requests, ties, activity: 0 };
+        let (name, context) = (name.to_owned(), Arc::new(context));
+        let mut crawl = Self { name, frontier, context, requests, ties, seeds, activity: 0 };
         crawl.share()?;
         crawl.frontier.sync()?;
         Ok(crawl)
@@ -131,6 +136,11 @@ impl Crawl {
             Told::Territory => {
                 self.activity += 1;
                 self.frontier.look_again(now);
+            }
+            Told::Seeds => {
+                self.activity += 1;
+                self.frontier.handle_missing_seeds(now, &self.seeds)?;
+                self.share()?;
             }
             Told::Change(settings) => self.frontier.change_settings(*settings)?,
             Told::Look(reply) => {

@@ -100,6 +100,8 @@ pub(crate) enum Told {
     Adopt(Vec<UrlRecord>),
     /// Which URLs are ours has changed.
     Territory,
+    /// All that others knew of what is ours has been told: seeds that nobody has taken in are ours to take in.
+    Seeds,
     /// Scope, rank and the like were changed.
     Change(Box<Settings>),
     Look(oneshot::Sender<PartView>),

@@ -180,10 +180,15 @@ pub(super) async fn supervise(inner: Arc<Inner>) {
         if ours != *lock(&inner.adopted) {
             tell_all(&inner, || Told::Territory).await;
             adopt(&inner, None).await;
+            tell_all(&inner, || Told::Seeds).await;
             *lock(&inner.adopted) = ours;
         } else {
             for crawl in begun {
                 adopt(&inner, Some(crawl)).await;
+                let sender = inner.parts().get(&crawl).map(|part| part.told.clone());
+                if let Some(sender) = sender {
+                    let _ = sender.send(Told::Seeds).await;
+                }
             }
         }
         tokio::select! {

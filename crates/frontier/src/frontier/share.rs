@@ -177,10 +177,12 @@ impl<T: Table> Frontier<T> {
             record.place = record.place.map(|place| match place.class {
                 Class::Fresh => Place { class: Class::Fresh, order: self.fresh_order(&record) },
                 Class::Retry | Class::Again => {
-                    // Who told it may not have known that the crawl was begun again.
+                    // Who told it may not have known that the crawl was begun again. It is due as this run begins: what is due later may be left to the next.
                     let is_behind = record.round < self.kept.clock.round;
-                    let due = if is_behind { now } else { Timestamp::from_millis_clamped(place.order as i64) };
-                    let due = self.kept.clock.time(due);
+                    let due = match is_behind {
+                        true => self.kept.clock.began_ms(),
+                        false => self.kept.clock.time(Timestamp::from_millis_clamped(place.order as i64)),
+                    };
                     self.kept.clock.note_due(due);
                     Place { class: place.class, order: due.max(0) as u64 }
                 }

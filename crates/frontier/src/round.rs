@@ -39,6 +39,11 @@ impl Clock {
         self.horizon_ms = self.began_ms.saturating_add(rounds.saturating_mul(settings.period.ms()));
     }
 
+    /// When this run began, in the crawl's time: what was due then is within its horizon.
+    pub(crate) fn began_ms(&self) -> i64 {
+        self.began_ms
+    }
+
     pub(crate) fn time(&self, now: Timestamp) -> i64 {
         now.millis() + self.skew_ms
     }

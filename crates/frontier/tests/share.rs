@@ -240,3 +240,18 @@ fn a_seed_that_was_nobodys_when_the_crawl_began_is_taken_in_by_whoever_has_it_th
     assert_eq!((visited.len(), worlds[1].visited().len()), (22, 0));
     assert!(visited.values().all(|times| *times == 1));
 }
+
+#[test]
+fn what_is_told_of_an_earlier_run_is_due_also_if_it_is_told_when_this_one_has_long_begun() {
+    let mut machines = Machines::new(1, 20);
+    machines.run(&[0]);
+    let told: Vec<UrlRecord> = machines.kept.values().cloned().collect();
+    // Nothing is the other's until it takes over, a minute after the second run began.
+    let mut late = part(&machines.map, 1, 20, MemoryTable::default(), 2);
+    late.run(&[]);
+    assert!(late.visited().is_empty());
+    *machines.map.owners.lock().unwrap() = vec![1];
+    assert_eq!(late.frontier.adopt(at(60_000), &told).unwrap(), told.len());
+    late.run(&[]);
+    assert_eq!(late.visited().keys().collect::<Vec<_>>(), machines.worlds[0].visited().keys().collect::<Vec<_>>());
+}

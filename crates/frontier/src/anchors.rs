@@ -9,23 +9,46 @@ use std::collections::BTreeSet;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Anchors {
     names: BTreeSet<String>,
+    /// What seeds redirect to: the same in every scope.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    leads: Vec<String>,
 }
 
 /// More than this and links are compared with a tree of them all the same: it is the seeds that are bounded.
 const REDIRECT_ANCHORS_MAX: usize = 100_000;
+/// What seeds redirect to is told to all machines of a ring with the crawl's order: 1,000 URLs are some 80 KB.
+const LEADS_MAX: usize = 1_000;
 
 impl Anchors {
-    /// Takes in a seed, or what a seed redirects to.
-    pub(crate) fn add(&mut self, scope: Scope, seed: &WebUrl) {
+    /// Takes in what a seed redirects to. Whether that is news to the scope.
+    pub(crate) fn add_lead(&mut self, scope: Scope, url: &WebUrl) -> bool {
+        if self.leads.len() < LEADS_MAX && !self.leads.iter().any(|known| known == url.as_str()) {
+            self.leads.push(url.as_str().to_owned());
+        }
+        self.add(scope, url)
+    }
+
+    pub(crate) fn leads(&self) -> &[String] {
+        &self.leads
+    }
+
+    /// The scope is another: names are of that from now on. Seeds are to be added again.
+    pub(crate) fn turn_to(&mut self, scope: Scope) {
+        self.names.clear();
+        for url in self.leads.clone().iter().filter_map(|lead| WebUrl::parse(lead).ok()) {
+            self.add(scope, &url);
+        }
+    }
+
+    /// Takes in a seed. Whether it is news to the scope.
+    pub(crate) fn add(&mut self, scope: Scope, seed: &WebUrl) -> bool {
         let name = match scope {
-            Scope::Page | Scope::Any => return,
+            Scope::Page | Scope::Any => return false,
             Scope::Prefix => folder(seed),
             Scope::Host => server(seed),
             Scope::Domain => domain(seed.host()).to_owned(),
         };
-        if self.names.len() < REDIRECT_ANCHORS_MAX {
-            self.names.insert(name);
-        }
+        self.names.len() < REDIRECT_ANCHORS_MAX && self.names.insert(name)
     }
 
     pub(crate) fn contain(&self, scope: Scope, url: &WebUrl) -> bool {

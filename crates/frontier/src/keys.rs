@@ -89,6 +89,13 @@ pub(crate) fn parse_queue(key: &[u8]) -> Option<(Place, UrlHash)> {
     (key.len() == 26).then_some((Place { class, order }, UrlHash(url)))
 }
 
+/// Host and URL of a record's key.
+pub(crate) fn parse_url(key: &[u8]) -> Option<(HostHash, UrlHash)> {
+    let host = u64::from_be_bytes(key.get(1..9)?.try_into().ok()?);
+    let url = u64::from_be_bytes(key.get(9..17)?.try_into().ok()?);
+    (key.len() == 17).then_some((HostHash(host), UrlHash(url)))
+}
+
 /// The first key after everything that begins so.
 pub(crate) fn after(mut prefix: Vec<u8>) -> Vec<u8> {
     while let Some(last) = prefix.pop() {

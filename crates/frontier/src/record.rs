@@ -34,6 +34,8 @@ pub struct UrlRecord {
     pub digest: Option<[u8; 16]>,
     pub etag: Option<String>,
     pub last_modified: Option<String>,
+    /// Links that were found there were left out, for reasons that may be others when the crawl is changed.
+    pub(crate) left_out: bool,
     pub(crate) place: Option<Place>,
     /// What redirected here.
     pub(crate) via: Option<(HostHash, UrlHash)>,
@@ -59,6 +61,7 @@ impl UrlRecord {
             digest: None,
             etag: None,
             last_modified: None,
+            left_out: false,
             place: None,
             via: None,
         }
@@ -67,6 +70,15 @@ impl UrlRecord {
     /// No longer visited: dead too often, or never to be asked for.
     pub fn is_retired(&self) -> bool {
         self.place.is_none()
+    }
+
+    /// Whether it is still to be visited in a run of the crawl, or to be settled otherwise.
+    pub fn is_open(&self, run: u32) -> bool {
+        match self.place.map(|place| place.class) {
+            None => false,
+            Some(Class::Fresh | Class::Retry) => true,
+            Some(Class::Again) => self.round < run,
+        }
     }
 
     /// Its bytes, as they lie in the table and with other machines.
@@ -78,7 +90,8 @@ impl UrlRecord {
             | u8::from(self.etag.is_some()) << 2
             | u8::from(self.last_modified.is_some()) << 3
             | self.place.map_or(0, |place| place.class as u8) << 4
-            | u8::from(self.via.is_some()) << 6;
+            | u8::from(self.via.is_some()) << 6
+            | u8::from(self.left_out) << 7;
         out.bytes.extend_from_slice(&[flags, kind_code(self.kind), self.hops, self.redirects, self.dead, self.tries]);
         out.number(u64::from(self.depth)).number(u64::from(self.round)).number(u64::from(self.visits));
         out.number(u64::from(self.changes)).number(u64::from(self.status));
@@ -123,7 +136,7 @@ impl UrlRecord {
         let text = from.text()?;
         let url = WebUrl::parse(text).map_err(|e| Error::damaged(format!("a record of `{text}`, which {e}")))?;
         let kind = kind_of_code(kind);
-        let seed = flags & 1 != 0;
+        let (seed, left_out) = (flags & 1 != 0, flags & 128 != 0);
         Ok(Self {
             url,
             kind,
@@ -142,6 +155,7 @@ impl UrlRecord {
             digest,
             etag,
             last_modified,
+            left_out,
             place,
             via,
         })

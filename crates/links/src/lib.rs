@@ -4,6 +4,8 @@
 //! until somebody acknowledges it, across deaths of the process and loss of power, straight to the owner or from node to node, as
 //! [`Costs`] has it. Time comes in as `now`; there is no clock, socket or file inside.
 //!
+//! When all have arrived and nothing is left to visit, a crawl is over: [`end`].
+//!
 //! Who receives a batch takes what is its own, gives the rest to its own outbox ([`Outbox::forward`]), flushes both to the disk and only
 //! then acknowledges. A link may so arrive twice, which is harmless, and never not at all, unless the machine that holds it is lost for good
 //! with its disk: decision 0015 says what that loses.
@@ -12,6 +14,7 @@ mod atlas;
 pub mod batch;
 mod code;
 mod config;
+pub mod end;
 mod error;
 mod lately;
 pub mod limits;

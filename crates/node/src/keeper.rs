@@ -399,6 +399,7 @@ fn view(name: &str, definition: &Definition, state: CrawlState, progress: Progre
         busiest: Vec::new(),
         machines: Vec::new(),
         events: Vec::new(),
+        note: None,
         trouble: None,
     }
 }

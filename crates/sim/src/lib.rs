@@ -2,7 +2,7 @@
 //! for the same seed.
 //!
 //! [`World`] runs any [`Node`] over a [`Network`]; [`ring`] fills it with the machines of `herodotus-ring`, does them harm and measures;
-//! [`checkers`] hold one promise each against what is there. [`replica`] is the same for copies, [`links`] for links on their way. [`crawl`] is a model of its own: who fetches what. Nothing here touches a
+//! [`checkers`] hold one promise each against what is there. [`replica`] is the same for copies, [`links`] for links on their way, [`together`] for whole crawls and their end. [`crawl`] is a model of its own: who fetches what. Nothing here touches a
 //! clock, a socket or a file.
 //!
 //! What it cannot show: faults of the real transport and of the real disk, and speed on real machines. The idea and much of the manner are
@@ -19,6 +19,7 @@ mod node;
 pub mod plot;
 pub mod replica;
 pub mod ring;
+pub mod together;
 mod world;
 
 pub use clock::RATE_TRUE;

@@ -282,6 +282,7 @@ fn view(name: &str, state: CrawlState, seconds: u64) -> CrawlView {
             })
             .to_vec(),
         events: (0..14).map(event).collect(),
+        note: None,
         trouble: (state == CrawlState::Failed)
             .then(|| "the disk is full: the crawl could not go on (it will where it was)".to_owned()),
     }

@@ -117,6 +117,8 @@ pub struct CrawlView {
     pub machines: Vec<CrawlMachine>,
     /// Newest first, bounded.
     pub events: Vec<CrawlEvent>,
+    /// What was last changed of it while it ran.
+    pub note: Option<String>,
     /// Why it failed, if it did.
     pub trouble: Option<String>,
 }

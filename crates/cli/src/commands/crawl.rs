@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, ValueEnum};
 use herodotus_frontier::{Media, Scope, Span};
 use herodotus_node::crawl::{Crawl as Run, Definition, Event, Stop, Strategy, Summary, load, name_for};
+use herodotus_node::together::State;
 use ipnet::IpNet;
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
@@ -235,8 +236,12 @@ impl Crawl {
             }
             (None, None) => bail!("there is nothing to crawl: name a seed, such as https://example.org"),
         };
+        let mut is_going = false;
         let known = match session.together().filter(|_| self.together) {
-            Some((together, _)) => together.order(&name).map(|order| order.definition),
+            Some((together, _)) => together.order(&name).map(|order| {
+                is_going = matches!(order.state, State::Running | State::Paused);
+                order.definition
+            }),
             None => load(data, &name)?,
         };
         let is_new = known.is_none() && from_file.is_none();
@@ -250,11 +255,12 @@ impl Crawl {
             "there is no crawl named {name}: `herodotus crawls` lists those that are here, and seeds begin a new one"
         );
         add_missing(&mut definition.seeds, &seeds);
-        self.apply(&mut definition);
+        self.apply(&mut definition, is_going);
         Ok((name, definition))
     }
 
-    fn apply(&self, definition: &mut Definition) {
+    /// `is_going`: the run is changed in its midst, and what is not named stays.
+    fn apply(&self, definition: &mut Definition, is_going: bool) {
         let crawl = &mut definition.crawl;
         if let Some(scope) = self.scope {
             crawl.scope = match scope {
@@ -272,17 +278,18 @@ impl Crawl {
                 MediaArg::All => Media::All,
             };
         }
-        // A limit is for a run: without the flag there is none, unless a crawl file says so.
+        // A limit is for a run: without the flag there is none, unless a crawl file says so, or the run goes on.
+        let stays = self.file.is_some() || is_going;
         crawl.depth = self.depth.or(crawl.depth);
-        crawl.limit = self.limit.or(crawl.limit.filter(|_| self.file.is_some()));
-        crawl.limit_bytes = self.limit_bytes.or(crawl.limit_bytes.filter(|_| self.file.is_some()));
-        crawl.limit_time = self.limit_time.or(crawl.limit_time.filter(|_| self.file.is_some()));
+        crawl.limit = self.limit.or(crawl.limit.filter(|_| stays));
+        crawl.limit_bytes = self.limit_bytes.or(crawl.limit_bytes.filter(|_| stays));
+        crawl.limit_time = self.limit_time.or(crawl.limit_time.filter(|_| stays));
         add_missing(&mut crawl.include, &self.include);
         add_missing(&mut crawl.exclude, &self.exclude);
         crawl.delay = self.delay.map_or(crawl.delay, Span);
         crawl.concurrency = self.concurrency.unwrap_or(crawl.concurrency);
         crawl.ignore_robots |= self.ignore_robots;
-        crawl.rounds = self.rounds.unwrap_or(if self.file.is_some() { crawl.rounds } else { 1 });
+        crawl.rounds = self.rounds.unwrap_or(if stays { crawl.rounds } else { 1 });
         crawl.period = self.period.unwrap_or(crawl.period);
         definition.requests = self.requests.map_or(definition.requests, |n| n as usize);
         definition.strategy = self.strategy.unwrap_or(definition.strategy);

@@ -15,12 +15,24 @@ const TELL_EVERY: Duration = Duration::from_secs(1);
 pub(super) fn crawl(session: &Session, name: &str, definition: Definition, waits: bool) -> Result<ExitCode> {
     let (together, runtime) = together_of(session)?;
     let known = together.order(name).filter(|order| order.state == State::Running);
-    let order = match known {
-        Some(_) => runtime.block_on(together.redefine(name, |known| *known = definition))?,
-        None => runtime.block_on(together.begin(name, definition))?,
+    let (order, changes) = match known {
+        Some(_) => runtime.block_on(together.redefine(name, definition)).map(|(order, said)| (order, Some(said)))?,
+        None => (runtime.block_on(together.begin(name, definition))?, None),
     };
-    if !session.json {
-        session.say(format_args!("The ring crawls {name}. It goes on without this command, and without this machine."));
+    match changes {
+        Some(changes) if session.json => {
+            json_line(session, &serde_json::json!({ "name": name, "changed": changes }))?;
+        }
+        Some(changes) if changes.is_empty() => {
+            session.say(format_args!("The ring crawls {name} already, and nothing of it was changed."));
+        }
+        Some(changes) => session.say(format_args!(
+            "The ring crawls {name} already; every machine goes on by this in some seconds:\n  {}",
+            changes.join("\n  ")
+        )),
+        None if session.json => {}
+        None => session
+            .say(format_args!("The ring crawls {name}. It goes on without this command, and without this machine.")),
     }
     if !waits {
         return Ok(ExitCode::SUCCESS);

@@ -2,8 +2,10 @@
 //! was not invited. What needs a network that can be cut is in `.ci/ring`.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod changes;
 mod copies;
 mod machines;
+mod site;
 mod split;
 mod strategies;
 mod together;

@@ -107,13 +107,21 @@ impl Cluster {
     }
 
     pub(crate) fn waits_for_crawl(&self, at: usize, name: &str, what: &str) -> Value {
+        self.waits_for_run(at, name, 1, what)
+    }
+
+    /// Until a run is complete, as that machine has heard: it may not have heard yet that another was begun.
+    fn waits_for_run(&self, at: usize, name: &str, run: u64, what: &str) -> Value {
         let began = Instant::now();
         let mut last = String::new();
         while began.elapsed() < WAIT_MAX {
             let shown = self.command(at, &["--json", "ring", "crawls"]);
             last = String::from_utf8_lossy(&shown.stdout).into_owned();
             let all = last.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-            if let Some(crawl) = all.into_iter().find(|c| c["name"] == name && c["state"] == "complete") {
+            if let Some(crawl) = all
+                .into_iter()
+                .find(|c| c["name"] == name && c["state"] == "complete" && c["run"].as_u64() >= Some(run))
+            {
                 println!("{what}: complete after {:.1} s", began.elapsed().as_secs_f64());
                 return crawl;
             }
@@ -212,6 +220,46 @@ fn a_crawl_goes_on_when_the_machine_it_was_begun_on_dies() {
     println!("killed after {} requests", server.requests());
     cluster.waits_for_crawl(0, "dying", "one killed");
     everything_was_asked_for(&server, "one killed");
+}
+
+#[test]
+fn what_three_crawls_want_at_once_is_fetched_once() {
+    let server = web(10, 12);
+    let cluster = ring(5, &server);
+    let seeds: Vec<String> = server.web().hosts().map(|host| format!("http://{host}/")).collect();
+    let crawl_all = |when: &str, run: u64| {
+        server.record(true);
+        std::thread::scope(|scope| {
+            for (at, name) in ["one", "two", "three"].into_iter().enumerate() {
+                let (cluster, seeds) = (&cluster, &seeds);
+                scope.spawn(move || {
+                    let mut arguments = vec!["crawl", "--together", "--no-wait", "--scope", "any", "--delay", "10"];
+                    arguments.extend(["--name", name]);
+                    arguments.extend(seeds.iter().map(String::as_str));
+                    let begun = cluster.command(at, &arguments);
+                    assert!(begun.status.success(), "{}", String::from_utf8_lossy(&begun.stderr));
+                });
+            }
+        });
+        ["one", "two", "three"].map(|name| cluster.waits_for_run(4, name, run, &format!("{when}, {name}")))
+    };
+    let expected = truth(&server, 0);
+    let all = crawl_all("at first", 1);
+    everything_was_asked_for(&server, "three crawls");
+    let sum = |name: &str, all: &[Value]| all.iter().map(|one| one[name].as_u64().unwrap_or(0)).sum::<u64>();
+    // Each visited everything: fetched it, or found it. (The web has links that lead nowhere, too.)
+    let urls = sum("urls", &all);
+    assert!(urls >= 3 * expected.len() as u64, "{all:?}");
+    assert_eq!(sum("fetched", &all) + sum("archived", &all), urls, "{all:?}");
+    assert!(sum("archived", &all) * 3 >= 2 * urls * 49 / 50, "{all:?}");
+    // In the next round too, where most has not changed, and the archive shows nothing of a visit.
+    server.set_round(1);
+    let all = crawl_all("again", 2);
+    let asked = asked(&server);
+    let twice: Vec<_> = asked.iter().filter(|(_, times)| **times > 1).collect();
+    println!("again: {} asked for, of them again: {twice:?}", asked.len());
+    assert!(asked.len() >= expected.len() && twice.len() * 50 <= asked.len(), "{twice:?}");
+    println!("{all:?}");
 }
 
 #[test]

@@ -18,7 +18,7 @@ pub(super) fn is_requisite(kind: LinkKind) -> bool {
     kind.is_requisite() || kind == LinkKind::Other
 }
 
-fn is_wanted(media: Media, kind: LinkKind) -> bool {
+pub(super) fn is_wanted(media: Media, kind: LinkKind) -> bool {
     match media {
         Media::All => true,
         Media::Images => !is_requisite(kind) || matches!(kind, LinkKind::Frame | LinkKind::Image),
@@ -28,7 +28,8 @@ fn is_wanted(media: Media, kind: LinkKind) -> bool {
 
 /// Pages come after what pages need, and by depth among themselves.
 const PAGE_RANK: i32 = 0x4000;
-const ORDER_BITS: u32 = 48;
+pub(super) const ORDER_BITS: u32 = 48;
+pub(super) const ORDER_MASK: u64 = (1 << ORDER_BITS) - 1;
 
 impl<T: Table> Frontier<T> {
     /// Takes in seeds. Known ones stay as they are.
@@ -52,61 +53,61 @@ impl<T: Table> Frontier<T> {
         self.flush()
     }
 
-    /// Takes in the links that are new on a page.
-    pub(super) fn admit_links(&mut self, now: Timestamp, from: &UrlRecord, links: &[Link]) -> Result<()> {
+    /// Takes in the links that are new on a page. Whether some were left out that the crawl would take if it were changed.
+    pub(super) fn admit_links(&mut self, now: Timestamp, from: &UrlRecord, links: &[Link]) -> Result<bool> {
+        let mut are_left_out = false;
         for link in links {
-            self.admit(now, from, link)?;
+            are_left_out |= self.admit(now, from, link)?;
         }
-        Ok(())
+        Ok(are_left_out)
     }
 
-    fn admit(&mut self, now: Timestamp, from: &UrlRecord, link: &Link) -> Result<()> {
+    fn admit(&mut self, now: Timestamp, from: &UrlRecord, link: &Link) -> Result<bool> {
         let fingerprint = keys::hash(link.url.as_str());
         let url = UrlHash(fingerprint);
         if link.kind == LinkKind::Redirect && link.url == from.url {
             self.skip(&link.url, "redirect_loop", from.seed);
-            return Ok(());
+            return Ok(false);
         }
         if self.seen.contains(fingerprint) && link.kind != LinkKind::Redirect {
-            return Ok(());
+            return Ok(false);
         }
         // A picture that is refused as a page may be taken as a picture: what was refused is remembered by kind.
         let refusal = fingerprint ^ (1 + link.kind as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         if !self.is_ours(&link.url) {
-            self.pass_on(from, link, fingerprint, refusal);
-            return Ok(());
+            return Ok(self.pass_on(from, link, fingerprint, refusal));
         }
         let host = self.host_hash(&link.url);
         if let Some(known) = self.record(host, url)? {
             self.seen.insert(fingerprint);
             if known.place.is_none() {
-                return self.revive(now, host, url, known);
-            }
-            if link.kind == LinkKind::Redirect && self.leads_back(from, url)? {
+                self.revive(now, host, url, known)?;
+            } else if link.kind == LinkKind::Redirect && self.leads_back(from, url)? {
                 self.skip(&link.url, "redirect_loop", from.seed);
             }
-            return Ok(());
+            return Ok(false);
         }
         if self.refused.contains(refusal) {
-            return Ok(());
+            return Ok(true);
         }
         match self.new_record(from, link) {
             Ok(record) => {
                 if let Some(code) = self.trap(host, &record.url)? {
                     self.refused.insert(refusal);
                     self.skip(&link.url, code, false);
-                    return Ok(());
+                    return Ok(false);
                 }
                 self.seen.insert(fingerprint);
                 if link.kind == LinkKind::Redirect && from.seed && from.depth == 0 {
-                    self.kept.anchors.add(self.settings.scope, &link.url);
+                    self.kept.anchors.add_lead(self.settings.scope, &link.url);
                 }
-                self.enqueue(now, host, url, record)
+                self.enqueue(now, host, url, record)?;
+                Ok(false)
             }
             Err(code) => {
                 self.refused.insert(refusal);
                 self.skip(&link.url, code, from.seed && link.kind == LinkKind::Redirect);
-                Ok(())
+                Ok(true)
             }
         }
     }
@@ -239,13 +240,18 @@ impl<T: Table> Frontier<T> {
     }
 
     pub(super) fn fresh_order(&mut self, record: &UrlRecord) -> u64 {
+        self.kept.next_order += 1;
+        self.rank_of(record) << ORDER_BITS | self.kept.next_order & ORDER_MASK
+    }
+
+    /// What comes first: what pages need, then pages by depth and by what their rank says.
+    pub(super) fn rank_of(&self, record: &UrlRecord) -> u64 {
         let rank = if record.hops > 0 {
             i32::from(record.hops)
         } else {
             PAGE_RANK + i32::from(record.depth) + self.patterns.steps(record.url.as_str())
         };
-        self.kept.next_order += 1;
-        (rank.clamp(0, 0xffff) as u64) << ORDER_BITS | self.kept.next_order & ((1 << ORDER_BITS) - 1)
+        rank.clamp(0, 0xffff) as u64
     }
 
     /// Writes a record with its place in the queue, and wakes its host.

@@ -15,6 +15,11 @@ use herodotus_base::Timestamp;
 use herodotus_page::{Link, LinkKind, WebUrl};
 use std::sync::Arc;
 
+/// Read for the first time, or anew since the crawl was changed: so all its links count, not only those that are new on it.
+pub(super) fn is_first(ticket: Ticket, record: &UrlRecord) -> bool {
+    record.visits == 0 || record.left_out && ticket.place.class == Class::Fresh
+}
+
 impl<T: Table> Frontier<T> {
     /// The host answered, or did not: it may be asked again after its delay, while what it sent is still being kept.
     pub fn handle_answer(&mut self, now: Timestamp, id: VisitId, answer: &Answer) {
@@ -85,7 +90,7 @@ impl<T: Table> Frontier<T> {
         for link in links {
             let Ok(front) = link.url.join("/") else { continue };
             let from = UrlRecord::new(front, LinkKind::Page, self.settings.period.0);
-            self.admit_links(now, &from, std::slice::from_ref(link))?;
+            let _ = self.admit_links(now, &from, std::slice::from_ref(link))?;
         }
         Ok(())
     }
@@ -160,8 +165,9 @@ impl<T: Table> Frontier<T> {
             record.status = *status;
         }
         record.dead = if matches!(status, 404 | 410) { record.dead.saturating_add(1) } else { 0 };
+        let are_left_out = self.admit_links(now, &record, links)?;
+        record.left_out = are_left_out || record.left_out && !is_first(ticket, &record);
         record.visits += 1;
-        self.admit_links(now, &record, links)?;
         self.schedule_again(now, ticket, record);
         Ok(())
     }

@@ -1,9 +1,11 @@
 //! The machine: what is known, what is due, what is in flight.
 //!
 //! Inputs are `handle_*`, the output is [`Frontier::poll`], everything else is asked for. [`admit`](self::admit) decides which
-//! links are taken in, [`pick`](self::pick) which URL is next, [`finish`](self::finish) what becomes of one that was visited.
+//! links are taken in, [`pick`](self::pick) which URL is next, [`finish`](self::finish) what becomes of one that was visited, [`change`](self::change) what of
+//! all when the crawl is changed.
 
 mod admit;
+mod change;
 mod finish;
 mod pick;
 mod share;
@@ -87,6 +89,12 @@ struct Kept {
     next_order: u64,
     urls: u64,
     total: Tally,
+    /// Of a part of a ring's crawl: what was counted since it was last begun, whoever was started again meanwhile.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run: Option<Tally>,
+    /// The same part's settings, by which it was judged and sorted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    settings: Option<Settings>,
 }
 
 const FORM: u8 = 1;
@@ -242,6 +250,9 @@ impl<T: Table> Frontier<T> {
     pub fn flush(&mut self) -> Result<()> {
         if self.state.changed() == 0 {
             return Ok(());
+        }
+        if self.territory.is_some() {
+            (self.kept.run, self.kept.settings) = (Some(self.run.clone()), Some(self.settings.clone()));
         }
         let kept = serde_json::to_vec(&self.kept).map_err(|e| Error::damaged(e.to_string()))?;
         self.state.put(keys::meta("kept"), kept);

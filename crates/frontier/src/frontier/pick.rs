@@ -4,6 +4,7 @@
 use super::{Frontier, InFlight, Origin};
 use crate::error::Result;
 use crate::frontier::admit::is_requisite;
+use crate::frontier::finish::is_first;
 use crate::host::after;
 use crate::keys::{self, Class, HostHash, Place, Ticket, UrlHash};
 use crate::limits::{ADDRESS_DELAY_MS, ADDRESS_REQUESTS_MAX, SETTLED_PER_HOST_MAX, WINDOW_URLS};
@@ -113,6 +114,10 @@ impl<T: Table> Frontier<T> {
             }
             if let Some(code) = self.hosts.get(&hash).and_then(|h| h.blocked) {
                 return self.settle_blocked(now, ticket, record, code);
+            }
+            if let Some(code) = self.unwanted(&record) {
+                self.settle(now, ticket, record, code)?;
+                continue;
             }
             let origin = keys::hash(record.url.origin());
             if !self.settings.ignore_robots {
@@ -291,7 +296,7 @@ impl<T: Table> Frontier<T> {
             last_modified: record.last_modified.clone(),
             digest: record.digest,
             round_began: self.kept.clock.round_began(&self.settings, now),
-            first: record.visits == 0,
+            first: is_first(ticket, &record),
             delay_ms: self.delay_of(ticket.host),
         };
         let page = Some((ticket, Box::new(record)));

@@ -12,7 +12,7 @@ use herodotus_page::{Link, LinkKind, WebUrl};
 use std::sync::Arc;
 
 impl<T: Table> Frontier<T> {
-    /// Goes on with our part of a crawl, which all machines began at one moment. `run` counts how often it was begun: each time everything is due anew.
+    /// Goes on with our part of a crawl, which all machines began at one moment. To be followed by [`Frontier::change`] with the same settings. `run` counts how often it was begun: each time everything is due anew.
     pub fn open_part(
         table: T,
         settings: Settings,
@@ -28,24 +28,20 @@ impl<T: Table> Frontier<T> {
             clock.begin(&frontier.settings, began);
         } else {
             clock.extend(&frontier.settings);
+            frontier.run = frontier.kept.run.take().unwrap_or_default();
+        }
+        if let Some(before) = frontier.kept.settings.take() {
+            // As it was left. What it is now is told by [`Frontier::change`], which sees what has changed since.
+            (frontier.patterns, frontier.settings) = (before.patterns()?, before);
         }
         Ok(frontier)
     }
 
-    /// Scope, rank and the like were changed while the crawl goes on. What was taken in stays.
-    pub fn change_settings(&mut self, settings: Settings) -> Result<()> {
-        settings.check()?;
-        self.patterns = settings.patterns()?;
-        self.settings = settings;
-        self.kept.clock.extend(&self.settings);
-        // What was refused may be wanted now.
-        self.refused = crate::seen::Seen::new(crate::limits::SEEN_SLOTS / 4);
-        Ok(())
-    }
-
     /// The territory has changed: hosts that had nothing for us are looked at again.
     pub fn look_again(&mut self, now: Timestamp) {
-        let hosts: Vec<HostHash> = self.hosts.keys().copied().collect();
+        let mut hosts: Vec<HostHash> = self.hosts.keys().copied().collect();
+        // In an order that is the same each time: the simulator's runs follow from their seeds.
+        hosts.sort_unstable();
         hosts.into_iter().for_each(|host| self.schedule_host(host, now));
     }
 
@@ -73,23 +69,26 @@ impl<T: Table> Frontier<T> {
     }
 
     /// A link out of our territory: judged as our own would be, and kept for whoever it belongs to.
-    pub(super) fn pass_on(&mut self, from: &UrlRecord, link: &Link, fingerprint: u64, refusal: u64) {
+    /// Whether it was left out.
+    pub(super) fn pass_on(&mut self, from: &UrlRecord, link: &Link, fingerprint: u64, refusal: u64) -> bool {
         if self.refused.contains(refusal) {
-            return;
+            return true;
         }
         match self.new_record(from, link) {
             Ok(record) => {
                 if link.kind == LinkKind::Redirect && from.seed && from.depth == 0 {
-                    self.kept.anchors.add(self.settings.scope, &link.url);
+                    self.kept.anchors.add_lead(self.settings.scope, &link.url);
                 }
                 // Most links lead to what many pages link to: it is told once in a while.
                 self.seen.insert(fingerprint);
                 let UrlRecord { url, kind, depth, hops, redirects, seed, .. } = record;
                 self.prospects.push(Prospect { url, kind, depth, hops, redirects, seed });
+                false
             }
             Err(code) => {
                 self.refused.insert(refusal);
                 self.skip(&link.url, code, from.seed && link.kind == LinkKind::Redirect);
+                true
             }
         }
     }
@@ -127,8 +126,8 @@ impl<T: Table> Frontier<T> {
             }
             let fingerprint = keys::hash(prospect.url.as_str());
             let (host, url) = (self.host_hash(&prospect.url), UrlHash(fingerprint));
-            if prospect.seed {
-                self.kept.anchors.add(self.settings.scope, &prospect.url);
+            if prospect.seed && prospect.redirects > 0 {
+                self.kept.anchors.add_lead(self.settings.scope, &prospect.url);
             }
             if let Some(known) = self.record(host, url)? {
                 if known.place.is_none() {
@@ -173,6 +172,9 @@ impl<T: Table> Frontier<T> {
                 self.forget(Ticket { host, place, url });
             }
             self.make_known(host, &told.url, known.is_none());
+            if told.seed && told.redirects > 0 {
+                self.kept.anchors.add_lead(self.settings.scope, &told.url);
+            }
             let mut record = told.clone();
             record.place = record.place.map(|place| match place.class {
                 Class::Fresh => Place { class: Class::Fresh, order: self.fresh_order(&record) },

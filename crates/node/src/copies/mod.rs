@@ -131,6 +131,8 @@ impl Default for CopiesSettings {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Ground {
     pub(crate) arcs: Vec<(Id, Id)>,
+    /// How often that has changed.
+    moves: u64,
     splits: u64,
 }
 
@@ -336,9 +338,12 @@ impl Copies {
 
     /// What is ours: our own arcs of which we know all that was known, and how hosts are split.
     pub(crate) fn ground(&self) -> Ground {
-        let levels = self.inner.custodian().levels();
+        let (levels, moves) = {
+            let custodian = self.inner.custodian();
+            (custodian.levels(), custodian.moves())
+        };
         let arcs = levels.into_iter().filter(|level| level.is_filled).map(|level| level.arc).collect();
-        Ground { arcs, splits: self.inner.splits.times_raised() }
+        Ground { arcs, moves, splits: self.inner.splits.times_raised() }
     }
 
     /// Who owns a place, and the arc that this is true of.

@@ -21,6 +21,9 @@ use tokio::task::JoinSet;
 /// Hosts that a summary names; a crawl of more is looked at with other means.
 const HOSTS_SHOWN: usize = 100;
 
+/// Of what a part counts as its activity, the part that counts within a life: a million things in a millisecond.
+const LIFE_BITS: u32 = 20;
+
 /// How a crawl is asked to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
@@ -40,10 +43,22 @@ pub struct Crawl {
     requests: usize,
     /// To the machines that make the rest of it.
     ties: Option<Ties>,
-    /// Of such a crawl. Whose they are may not be known yet when it begins.
-    seeds: Vec<WebUrl>,
-    /// Everything that was begun or taken in.
+    /// Everything that was begun or taken in. It begins elsewhere in each life, so that two lives are not taken for one in which nothing happened.
     activity: u64,
+    /// Of a crawl that a ring makes: a seed may become ours later.
+    seeds: Vec<WebUrl>,
+    /// Of what seeds redirect to, how many the others were told.
+    leads_told: usize,
+    /// The ring says that it is complete, and nothing was left here.
+    is_closed: bool,
+}
+
+/// When everybody began a crawl, for the how manieth time, and where its seeds are known to redirect to.
+#[derive(Debug)]
+pub(crate) struct Begun {
+    pub(crate) at: Timestamp,
+    pub(crate) run: u32,
+    pub(crate) leads: Vec<WebUrl>,
 }
 
 /// What comes back from a visit.
@@ -78,43 +93,63 @@ impl Crawl {
         frontier.handle_seeds(now, &seeds)?;
         frontier.sync()?;
         let requests = definition.requests.max(1);
-        let context = Arc::new(context);
-        Ok(Self { name: name.to_owned(), frontier, context, requests, ties: None, seeds: Vec::new(), activity: 0 })
+        let (name, context) = (name.to_owned(), Arc::new(context));
+        Ok(Self {
+            name,
+            frontier,
+            context,
+            requests,
+            ties: None,
+            activity: 0,
+            seeds: Vec::new(),
+            leads_told: 0,
+            is_closed: false,
+        })
     }
 
-    /// Opens this machine's part of a crawl that a ring makes together. `dir` is where it is kept; `begun` when, and for the how manieth time, everybody began.
+    /// Opens this machine's part of a crawl that a ring makes together. `dir` is where it is kept.
     pub(crate) fn open_part(
         dir: &Path,
         store: &Store,
         name: &str,
         definition: &Definition,
         territory: Arc<dyn Territory>,
-        begun: (Timestamp, u32),
+        begun: Begun,
         ties: Ties,
     ) -> Result<Self> {
         let context = Context::new(store, definition, Some(ties.team.clone()))?;
         let now = Timestamp::now();
         let settings = definition.crawl.clone();
-        let mut frontier = Frontier::open_part(folder::table_in(dir)?, settings, territory, begun, now)?;
+        let table = folder::table_in(dir)?;
+        let mut frontier = Frontier::open_part(table, settings.clone(), territory, (begun.at, begun.run), now)?;
         let seeds = definition.seed_urls()?;
-        frontier.handle_seeds(now, &seeds)?;
+        frontier.change(now, settings, &seeds, &begun.leads)?;
         let (requests, ties) = (definition.requests.max(1), Some(ties));
         let (name, context) = (name.to_owned(), Arc::new(context));
-        let mut crawl = Self { name, frontier, context, requests, ties, seeds, activity: 0 };
+        let activity = u64::try_from(now.millis()).unwrap_or(0) << LIFE_BITS;
+        let mut crawl =
+            Self { name, frontier, context, requests, ties, activity, seeds, leads_told: 0, is_closed: false };
         crawl.share()?;
         crawl.frontier.sync()?;
         Ok(crawl)
     }
 
     /// Gives the others what is theirs. Before the frontier is written: a link that is lost is lost for ever, one that is sent twice is not.
-    fn share(&mut self) -> Result<()> {
-        let Some(ties) = &self.ties else { return Ok(()) };
+    /// Whether there was anything.
+    fn share(&mut self) -> Result<bool> {
+        let Some(ties) = &self.ties else { return Ok(false) };
+        let leads = self.frontier.leads();
+        if leads.len() != self.leads_told {
+            ties.team.lead(leads);
+            self.leads_told = leads.len();
+        }
         let (prospects, news) = (self.frontier.take_prospects(), self.frontier.take_news());
         if prospects.is_empty() && news.is_empty() {
-            return Ok(());
+            return Ok(false);
         }
         self.activity += 1;
-        ties.team.share(prospects, news)
+        ties.team.share(prospects, news)?;
+        Ok(true)
     }
 
     /// Something that another machine, or our own place in the ring, has for this part.
@@ -124,7 +159,11 @@ impl Crawl {
             Told::Prospects(prospects, reply) => {
                 self.activity += 1;
                 let strays = self.frontier.handle_prospects(now, &prospects)?;
-                self.share()?;
+                let is_news = self.share()?;
+                if let Some(ties) = self.ties.as_ref().filter(|_| is_news) {
+                    // Before the frontier: what that knows it does not tell again.
+                    ties.team.sync()?;
+                }
                 self.frontier.sync()?;
                 let _ = reply.send(strays);
             }
@@ -137,12 +176,21 @@ impl Crawl {
                 self.activity += 1;
                 self.frontier.look_again(now);
             }
+            Told::Change { settings, seeds, leads } => {
+                self.frontier.change(now, *settings, &seeds, &leads)?;
+                self.seeds = seeds;
+                self.share()?;
+            }
+            Told::Close(reply) => {
+                self.is_closed = is_idle;
+                let _ = reply.send(is_idle);
+            }
             Told::Seeds => {
+                // One may be ours now that was nobody's, or that its owner took to its grave.
                 self.activity += 1;
                 self.frontier.handle_missing_seeds(now, &self.seeds)?;
                 self.share()?;
             }
-            Told::Change(settings) => self.frontier.change_settings(*settings)?,
             Told::Look(reply) => {
                 let _ = reply.send(PartView {
                     is_idle,
@@ -219,7 +267,7 @@ impl Crawl {
             seeds_failed += self.tell_skips(&mut watch);
             self.share()?;
             let idle = visits.is_empty() && uncommitted == 0;
-            if idle && (end.is_some() || stopping != Stop::No) || stopping == Stop::Now {
+            if idle && (end.is_some() || stopping != Stop::No) || stopping == Stop::Now || self.is_closed {
                 break;
             }
             tokio::select! {

@@ -15,6 +15,7 @@ mod definition;
 mod engine;
 mod event;
 mod exchange;
+mod flights;
 mod folder;
 mod part;
 mod robots;
@@ -24,8 +25,10 @@ mod taker;
 mod visit;
 
 pub use definition::{Definition, FetchSettings};
+pub(crate) use engine::Begun;
 pub use engine::{Crawl, Stop};
 pub use event::{Event, Summary};
+pub(crate) use flights::Flights;
 pub(crate) use folder::look;
 pub use folder::{Listed, list, load, name_for, names, peek};
 pub(crate) use part::{Boxed, Elsewhere, Lease, PartView, Team, Ties, Told};

@@ -1,7 +1,7 @@
 //! One machine's part of a crawl that a ring makes together: what the engine tells the others, and what it is told.
 
 use super::robots::{RobotsBook, RobotsTold};
-use super::{Context, Result};
+use super::{Context, Flights, Result};
 use herodotus_base::Timestamp;
 use herodotus_fetch::{Ask, Exchange, Failure, Receiver};
 use herodotus_frontier::{HostTally, Progress, Prospect, Settings, Tally, UrlRecord};
@@ -18,6 +18,12 @@ use tokio::sync::{mpsc, oneshot};
 pub(crate) trait Team: Send + Sync + Debug {
     /// Links for others, and what is known anew of our own URLs. The links are on the disk when it returns: what they were found on counts as visited then.
     fn share(&self, prospects: Vec<Prospect>, news: Vec<UrlRecord>) -> Result<()>;
+
+    /// Waits until what was shared of our own URLs is on the disk.
+    fn sync(&self) -> Result<()>;
+
+    /// Where seeds redirect to, as far as this part knows: all parts must.
+    fn lead(&self, leads: &[String]);
 
     /// Whether more links for others may be found. If not, nothing new is begun until some have gone.
     fn has_room(&self) -> bool;
@@ -45,6 +51,9 @@ pub(crate) trait Team: Send + Sync + Debug {
 
     /// What we know for all.
     fn robots_book(&self) -> &RobotsBook;
+
+    /// What all crawls of this machine are visiting.
+    fn flights(&self) -> &Flights;
 }
 
 pub(crate) type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -102,8 +111,14 @@ pub(crate) enum Told {
     Territory,
     /// All that others knew of what is ours has been told: seeds that nobody has taken in are ours to take in.
     Seeds,
-    /// Scope, rank and the like were changed.
-    Change(Box<Settings>),
+    /// Scope, rank and the like were changed, seeds were added, or it was heard where they redirect to.
+    Change {
+        settings: Box<Settings>,
+        seeds: Vec<WebUrl>,
+        leads: Vec<WebUrl>,
+    },
+    /// The crawl is called complete: if nothing is left to do here the part ends, and takes nothing more in. Whether it does.
+    Close(oneshot::Sender<bool>),
     Look(oneshot::Sender<PartView>),
     /// The same by host, status and reason.
     LookClosely(oneshot::Sender<(Tally, Vec<HostTally>)>),

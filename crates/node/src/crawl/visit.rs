@@ -102,6 +102,16 @@ impl Context {
     }
 
     async fn look(&self, visit: &Visit, finished: &mut Finished) -> herodotus_store::Result<()> {
+        let boarding = match &self.team {
+            Some(team) => Some(team.flights().board(&visit.url).await),
+            None => None,
+        };
+        if let Some(last) = boarding.as_ref().and_then(|boarding| boarding.last)
+            && last >= visit.round_began
+            && self.take_from_flight(visit, finished)?
+        {
+            return Ok(());
+        }
         let mut known =
             Known { etag: visit.etag.clone(), last_modified: visit.last_modified.clone(), digest: visit.digest };
         // A URL that is new to this crawl may not be new to the archive.
@@ -137,6 +147,9 @@ impl Context {
                 if let Some(capture) = archived.filter(|_| unchanged(&finished.outcome)) {
                     finished.links = self.links_of(&visit.url, &capture)?;
                 }
+                if let Some(boarding) = boarding.filter(|_| is_kept(&finished.outcome)) {
+                    boarding.land(Timestamp::now());
+                }
                 Ok(())
             }
             Err(failure) => {
@@ -147,6 +160,20 @@ impl Context {
                 Ok(())
             }
         }
+    }
+
+    /// Another crawl has made this visit in our round. Nothing was asked; whether the archive has what it brought.
+    fn take_from_flight(&self, visit: &Visit, finished: &mut Finished) -> herodotus_store::Result<bool> {
+        let Some(entry) = self.newest(&visit.url)? else { return Ok(false) };
+        let Some(capture) = self.store.read(&entry.id)? else { return Ok(false) };
+        self.take_from_archive(visit, &entry, &capture, finished)?;
+        if !visit.first && visit.digest.is_some() && visit.digest == Known::of(&capture).digest {
+            // What this crawl has read already.
+            finished.links.clear();
+        }
+        // Whoever brought it may not have waited for the disk yet.
+        finished.appended = true;
+        Ok(true)
     }
 
     /// The newest capture of exactly this URL.
@@ -309,6 +336,12 @@ impl Known {
             digest: Some(digest_of(status, field("location").as_deref(), &capture.main.body)),
         }
     }
+}
+
+/// The archive shows what was found, or had it.
+fn is_kept(outcome: &Outcome) -> bool {
+    use Version::{Changed, New, NotModified, Same};
+    matches!(outcome, Outcome::Response { version: New | Changed | Same | NotModified, truncated: None, .. })
 }
 
 /// What makes two answers the same: their bodies, and for what is no page also the status and where it leads.

@@ -2,11 +2,10 @@
 //!
 //! An [`Order`] is what a crawl is. It is a replicated record, and is told from machine to machine ([`gossip`]) until all know it. Each runs its part
 //! ([`part`]) over a frontier of its own; links that lead elsewhere go by the [`courier`]; what is known of a URL is a replicated record, so that
-//! the next machine can go on. Who asks a host when is a matter of leases ([`lease`]), who fetches one of the crawl's strategy ([`elsewhere`], [`near`]). Whoever owns the order's place counts everybody's parts and says when it is over ([`watch`], [`count`]).
+//! the next machine can go on. Who asks a host when is a matter of leases ([`lease`]), who fetches one of the crawl's strategy ([`elsewhere`], [`near`]). Whoever owns the order's place counts everybody's parts and says when it is over ([`watch`], by the rules of `herodotus_links::end`).
 //!
 //! Nothing here is the only one of its kind: an order is taken from any machine, and whoever dies is followed by the next on the circle.
 
-mod count;
 mod courier;
 mod desk;
 mod elsewhere;
@@ -19,6 +18,7 @@ mod part;
 mod robots;
 mod watch;
 mod wire;
+mod words;
 
 pub use order::{Order, State, Totals};
 pub use pages::RingCrawls;
@@ -30,6 +30,7 @@ use crate::crawl;
 use bytes::Bytes;
 use courier::Courier;
 use herodotus_ledger::CrawlId;
+use herodotus_links::end::Adoption;
 use herodotus_net::Address;
 use herodotus_ring::Contact;
 use herodotus_store::Store;
@@ -41,6 +42,8 @@ use std::time::{Duration, Instant};
 use tokio::sync::{Notify, watch as tokio_watch};
 use wire::{Ask, CRAWLS_MAX, Reply};
 
+/// How the reason of an order begins that somebody changed.
+const CHANGED: &str = "changed: ";
 /// A machine answers within this, or is silent.
 const CALL_WAIT: Duration = Duration::from_secs(10);
 
@@ -80,14 +83,15 @@ struct Inner {
     base: crawl::Definition,
     orders: Mutex<BTreeMap<CrawlId, Order>>,
     parts: Mutex<BTreeMap<CrawlId, Part>>,
-    /// What was ours when the parts last took over all that is known of it.
-    adopted: Mutex<Ground>,
+    /// Which parts have taken over all that is known of what is ours.
+    adoption: Mutex<Adoption<Ground>>,
     courier: Courier,
     giver: lease::Giver,
     nearness: near::Nearness,
     /// Machines that did not make an exchange they had taken on, or could not be reached.
     shunned: elsewhere::Shunned,
     robots_book: Arc<crawl::RobotsBook>,
+    flights: Arc<crawl::Flights>,
     start: Instant,
     /// An order is new here, or our part of the circle has changed.
     wake: Notify,
@@ -111,12 +115,13 @@ impl Together {
             base,
             orders: Mutex::new(orders),
             parts: Mutex::default(),
-            adopted: Mutex::default(),
+            adoption: Mutex::new(Adoption::default()),
             courier,
             giver: lease::Giver::default(),
             nearness: near::Nearness::default(),
             shunned: elsewhere::Shunned::default(),
             robots_book: Arc::default(),
+            flights: Arc::default(),
             start: Instant::now(),
             wake: Notify::new(),
             statuses: tokio_watch::Sender::default(),
@@ -167,12 +172,17 @@ impl Together {
         self.inner.change(Order { state, reason: "somebody asked for it".to_owned(), ..known }).await
     }
 
-    /// Changes scope, rank, limits and the like of a crawl, running or not.
-    pub async fn redefine(&self, name: &str, change: impl FnOnce(&mut crawl::Definition)) -> Result<Order> {
-        let mut known = self.order(name).ok_or_else(|| missing(name))?;
-        change(&mut known.definition);
-        known.definition.crawl.check().map_err(crawl::Error::from)?;
-        self.inner.change(known).await
+    /// Changes scope, rank, limits and the like of a crawl, running or not. What was changed is said as the order's reason, and given in words.
+    pub async fn redefine(&self, name: &str, definition: crawl::Definition) -> Result<(Order, Vec<String>)> {
+        let known = self.order(name).ok_or_else(|| missing(name))?;
+        definition.crawl.check().map_err(crawl::Error::from)?;
+        let changes = words::changes(&known.definition, &definition);
+        if known.definition == definition {
+            return Ok((known, changes));
+        }
+        let reason = format!("{CHANGED}{}", changes.join("; "));
+        let order = self.inner.change(Order { definition, reason, ..known }).await?;
+        Ok((order, changes))
     }
 
     pub fn order(&self, name: &str) -> Option<Order> {
@@ -231,18 +241,24 @@ impl Inner {
         self.start.elapsed()
     }
 
-    /// Makes a new version of an order, keeps it as a record, and tells others.
+    /// A person makes a new version of an order: it is kept as a record, and told to others.
     async fn change(self: &Arc<Self>, order: Order) -> Result<Order> {
-        // Two who change it at once without knowing of each other: whoever did so later is right, as far as clocks agree.
-        let now = u64::try_from(herodotus_base::Timestamp::now().millis()).unwrap_or(0);
-        let order = Order { version: now.max(order.version + 1), ..order };
+        self.publish(order.said()).await
+    }
+
+    /// The same by ourselves, of the order as it was known.
+    async fn go_on_from(self: &Arc<Self>, order: Order) -> Result<Order> {
+        self.publish(order.noted()).await
+    }
+
+    async fn publish(self: &Arc<Self>, order: Order) -> Result<Order> {
         self.copies.write_records(vec![order.record()?]).await?;
         self.learn(order.clone());
         Ok(order)
     }
 
-    /// Takes an order over if it is later than what is known. Whether it was.
-    fn learn(&self, order: Order) -> bool {
+    /// Takes an order over if it is later than what is known.
+    fn learn(&self, order: Order) {
         let mut orders = self.orders();
         let is_later = match orders.get(&order.id()) {
             Some(known) => {
@@ -257,7 +273,6 @@ impl Inner {
             self.courier.forget_lately();
             self.wake.notify_waiters();
         }
-        is_later
     }
 
     async fn ask(&self, to: &Contact, ask: &Ask) -> Result<Reply> {

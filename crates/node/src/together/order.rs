@@ -4,9 +4,14 @@ use super::TogetherError;
 use crate::crawl::Definition;
 use herodotus_base::Timestamp;
 use herodotus_ledger::{CrawlId, Name, Record};
+use herodotus_links::end::{Edition, Phase};
+use herodotus_page::WebUrl;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 const FORM: u8 = 1;
+/// An order is one record: 1,000 URLs of 80 bytes are 80 KB of it.
+const LEADS_MAX: usize = 1_000;
 
 /// What is to become of a crawl.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -48,6 +53,9 @@ pub struct Order {
     /// What was done when it ended.
     #[serde(default)]
     pub totals: Totals,
+    /// Where seeds redirect to, as machines have found: it belongs to the crawl's scope, and all must know.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub leads: Vec<String>,
     #[serde(skip)]
     pub version: u64,
 }
@@ -87,7 +95,44 @@ impl Order {
             run: 1,
             reason: String::new(),
             totals: Totals::default(),
+            leads: Vec::new(),
             version: 1,
+        }
+    }
+
+    /// The next version, by a person.
+    pub(super) fn said(self) -> Self {
+        let now = u64::try_from(Timestamp::now().millis()).unwrap_or(0);
+        Self { version: Edition(self.version).said(now).0, ..self }
+    }
+
+    /// The next version, by a machine of its own accord: it counts only as long as no person has said anything that it does not know.
+    pub(super) fn noted(self) -> Self {
+        Self { version: Edition(self.version).noted().0, ..self }
+    }
+
+    /// With what seeds redirect to, in one order for all. Whether that is news.
+    pub(super) fn add_leads(&mut self, leads: &[String]) -> bool {
+        let known: BTreeSet<&String> = self.leads.iter().collect();
+        let room = LEADS_MAX.saturating_sub(known.len());
+        let news: BTreeSet<&String> = leads.iter().filter(|lead| !known.contains(lead)).take(room).collect();
+        if news.is_empty() {
+            return false;
+        }
+        self.leads = known.union(&news).map(|lead| (*lead).clone()).collect();
+        true
+    }
+
+    pub(super) fn lead_urls(&self) -> Vec<WebUrl> {
+        self.leads.iter().filter_map(|lead| WebUrl::parse(lead).ok()).collect()
+    }
+
+    pub(super) fn phase(&self) -> Phase {
+        match self.state {
+            State::Running => Phase::Running,
+            State::Paused => Phase::Paused,
+            State::Stopped => Phase::Stopped,
+            State::Complete => Phase::Complete,
         }
     }
 
@@ -158,5 +203,19 @@ mod tests {
         let mut order = order;
         order.definition.strategy = Strategy::Near { candidates: 4 };
         assert_eq!(Order::of_record(&order.record().unwrap()), Some(order));
+    }
+
+    #[test]
+    fn what_seeds_redirect_to_is_added_once_and_in_one_order_whoever_found_it_first() {
+        let (a, b) = ("http://a.example/".to_owned(), "http://b.example/".to_owned());
+        let begun = Order::new("news".into(), Definition::default());
+        let (mut one, mut other) = (begun.clone(), begun);
+        let (both, only_b) = ([a, b.clone()], [b]);
+        assert!(one.add_leads(&only_b) && one.add_leads(&both) && !one.add_leads(&both[..1]));
+        assert!(other.add_leads(&both));
+        assert_eq!((&one.leads, one.lead_urls().len()), (&other.leads, 2));
+        let many: Vec<String> = (0..2 * LEADS_MAX).map(|n| format!("http://{n}.example/")).collect();
+        assert!(one.add_leads(&many) && !one.add_leads(&many), "no more than there is room for");
+        assert_eq!(one.leads.len(), LEADS_MAX);
     }
 }

@@ -1,7 +1,7 @@
 //! Crawls as pages show and start them, on a node of a ring: this machine's own, and those that the ring makes.
 
 use super::wire::PartDetail;
-use super::{CrawlStatus, Order, State, Together, lock, watch};
+use super::{CHANGED, CrawlStatus, Order, State, Together, lock, watch};
 use crate::{Keeper, keeper};
 use herodotus_base::Timestamp;
 use herodotus_web::{CrawlAsk, CrawlMachine, CrawlState, CrawlView, Crawls, Refused};
@@ -125,6 +125,7 @@ impl RingCrawls {
             busiest: Vec::new(),
             machines: status.machines.iter().map(machine).collect(),
             events: Vec::new(),
+            note: (is_running && order.reason.starts_with(CHANGED)).then(|| order.reason.clone()),
             trouble: (is_running && status.silent > 0)
                 .then(|| format!("{} of the machines did not answer: their part is not counted.", status.silent)),
         })
@@ -156,13 +157,25 @@ impl Crawls for RingCrawls {
             return self.keeper.start(ask);
         }
         let (name, mut definition) = self.keeper.define(&ask)?;
-        if let Some(known) = self.together.order(&name) {
-            definition.seeds.extend(known.definition.seeds);
-            definition.seeds.sort();
-            definition.seeds.dedup();
+        let known = self.together.order(&name);
+        if let Some(known) = &known {
+            // What a page does not ask for stays as it was.
+            let asked = std::mem::replace(&mut definition, known.definition.clone());
+            let more: Vec<String> = ask.seeds.iter().filter(|seed| !definition.seeds.contains(seed)).cloned().collect();
+            definition.seeds.extend(more);
+            if !ask.seeds.is_empty() {
+                (definition.crawl.scope, definition.crawl.depth) = (asked.crawl.scope, asked.crawl.depth);
+            }
+            definition.crawl.limit = asked.crawl.limit;
         }
-        let begun = self.together.inner.runtime.block_on(self.together.begin(&name, definition));
-        begun.map(|_| name).map_err(|error| Refused(error.to_string()))
+        let is_running = known.is_some_and(|known| known.state == State::Running);
+        let done = self.together.inner.runtime.block_on(async {
+            match is_running {
+                true => self.together.redefine(&name, definition).await.map(|_| ()),
+                false => self.together.begin(&name, definition).await.map(|_| ()),
+            }
+        });
+        done.map(|()| name).map_err(|error| Refused(error.to_string()))
     }
 
     fn stop(&self, name: &str) -> Result<bool, Refused> {

@@ -4,8 +4,8 @@ use super::wire::{PartDetail, PartStatus};
 use super::{Inner, Order, Result, State, elsewhere, lease, lock, robots};
 use crate::copies::Copies;
 use crate::crawl::{
-    Boxed, Context, Crawl, Elsewhere, Error as CrawlError, Lease, PartView, RobotsBook, RobotsTold, Stop, Team, Ties,
-    Told,
+    Begun, Boxed, Context, Crawl, Definition, Elsewhere, Error as CrawlError, Flights, Lease, PartView, RobotsBook,
+    RobotsTold, Stop, Team, Ties, Told,
 };
 use herodotus_base::{Sha256, Timestamp};
 use herodotus_fetch::{Ask, Receiver};
@@ -31,10 +31,12 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 pub(super) struct Part {
     version: u64,
     run: u32,
+    definition: Definition,
     told: mpsc::Sender<Told>,
     stop: watch::Sender<Stop>,
     ended: watch::Receiver<bool>,
     context: Arc<Context>,
+    team: Arc<Ring>,
 }
 
 impl Part {
@@ -59,9 +61,12 @@ struct Ring {
     inner: std::sync::Weak<Inner>,
     crawl: CrawlId,
     robots_book: Arc<RobotsBook>,
+    flights: Arc<Flights>,
     /// Visited, but links found there are still on their way: told to others only when those have arrived, so that whoever takes
     /// over from us reads the page again, from the archive, if they have not.
     held: Mutex<Vec<(u64, Vec<Record>)>>,
+    /// Where seeds redirect to, as our part has found or was told.
+    leads: Mutex<Vec<String>>,
 }
 
 impl Team for Ring {
@@ -84,6 +89,18 @@ impl Team for Ring {
         });
         drop(held);
         inner.copies.note_records(&ready).map_err(|error| failed(error.into()))
+    }
+
+    fn sync(&self) -> crate::crawl::Result<()> {
+        let Some(inner) = self.inner.upgrade() else { return Ok(()) };
+        inner.copies.ledger().sync().map_err(|error| CrawlError::Asked(error.to_string()))
+    }
+
+    fn lead(&self, leads: &[String]) {
+        leads.clone_into(&mut lock(&self.leads));
+        if let Some(inner) = self.inner.upgrade() {
+            inner.wake.notify_waiters();
+        }
     }
 
     fn has_room(&self) -> bool {
@@ -134,6 +151,10 @@ impl Team for Ring {
     fn robots_book(&self) -> &RobotsBook {
         &self.robots_book
     }
+
+    fn flights(&self) -> &Flights {
+        &self.flights
+    }
 }
 
 impl Ring {
@@ -153,13 +174,16 @@ impl Ring {
     }
 }
 
+/// The name of what is known of a URL.
+pub(super) fn name_of(crawl: CrawlId, url: &str) -> Name {
+    let digest = Sha256::of(url.as_bytes()).0;
+    let spelling = digest.iter().take(8).fold(0, |sum, byte| sum << 8 | u64::from(*byte));
+    Name::Url { key: key_of(url), crawl, spelling }
+}
+
 /// What is known of a URL, as the ledger keeps it. The more often it was visited, the later.
 fn record_of(crawl: CrawlId, url: &UrlRecord) -> Record {
-    let text = url.url.as_str();
-    let digest = Sha256::of(text.as_bytes()).0;
-    let spelling = digest.iter().take(8).fold(0, |sum, byte| sum << 8 | u64::from(*byte));
-    let name = Name::Url { key: key_of(text), crawl, spelling };
-    Record { name, version: u64::from(url.visits) + 1, value: url.encode() }
+    Record { name: name_of(crawl, url.url.as_str()), version: u64::from(url.visits) + 1, value: url.encode() }
 }
 
 /// The one task that begins and ends parts, and gives them what is theirs.
@@ -177,11 +201,13 @@ pub(super) async fn supervise(inner: Arc<Inner>) {
             }
         }
         let ours = inner.copies.ground();
-        if ours != *lock(&inner.adopted) {
+        let has_moved = !lock(&inner.adoption).is_of(&ours);
+        if has_moved {
+            let parts: Vec<CrawlId> = inner.parts().keys().copied().collect();
             tell_all(&inner, || Told::Territory).await;
             adopt(&inner, None).await;
             tell_all(&inner, || Told::Seeds).await;
-            *lock(&inner.adopted) = ours;
+            lock(&inner.adoption).handle_ground(ours, parts.into_iter().map(|crawl| crawl.0));
         } else {
             for crawl in begun {
                 adopt(&inner, Some(crawl)).await;
@@ -189,6 +215,7 @@ pub(super) async fn supervise(inner: Arc<Inner>) {
                 if let Some(sender) = sender {
                     let _ = sender.send(Told::Seeds).await;
                 }
+                lock(&inner.adoption).handle_part(crawl.0);
             }
         }
         tokio::select! {
@@ -214,8 +241,9 @@ async fn begin_and_end(inner: &Arc<Inner>, teams: &mut BTreeMap<CrawlId, Arc<Rin
         match (order.state, part) {
             (State::Running, None) => {
                 let team = teams.entry(id).or_insert_with(|| {
-                    let robots_book = inner.robots_book.clone();
-                    Arc::new(Ring { inner: Arc::downgrade(inner), crawl: id, robots_book, held: Mutex::default() })
+                    let (robots_book, flights) = (inner.robots_book.clone(), inner.flights.clone());
+                    let (held, leads) = Default::default();
+                    Arc::new(Ring { inner: Arc::downgrade(inner), crawl: id, robots_book, flights, held, leads })
                 });
                 match begin(inner, &order, team.clone()).await {
                     Ok(part) => {
@@ -227,35 +255,78 @@ async fn begin_and_end(inner: &Arc<Inner>, teams: &mut BTreeMap<CrawlId, Arc<Rin
             }
             // A part that broke off is begun again from where it was; one of an earlier run anew.
             (State::Running, Some((_, run, ended))) if ended || run != order.run => end(inner, id, ended),
-            (State::Running, Some((version, ..))) if version != order.version => {
-                let told = Told::Change(Box::new(order.part().crawl));
-                let sender = inner.parts().get_mut(&id).map(|part| {
-                    part.version = order.version;
-                    part.told.clone()
-                });
-                if let Some(sender) = sender {
-                    let _ = sender.send(told).await;
-                }
-            }
-            (State::Running, Some(_)) | (_, None) => {}
-            (State::Complete, Some((.., false))) if has_work(inner, id).await => {
-                // It ended in another half of a ring that was split.
-                let again = Order { state: State::Running, reason: String::new(), ..order };
-                let _ = inner.change(again).await;
-            }
+            (State::Running, Some((version, ..))) if version != order.version => change(inner, id, &order).await,
+            (State::Running, Some(_)) => tell_leads(inner, teams.get(&id), order).await,
+            // It was called complete too soon for us: we were away, or in another half of a ring that was split.
+            (State::Complete, Some((.., false))) if !closes(inner, id).await => go_on(inner, order).await,
+            (State::Complete, None) if inner.courier.unsent(id) > 0 => go_on(inner, order).await,
+            (_, None) => {}
             (_, Some((.., ended))) => end(inner, id, ended),
         }
     }
     begun
 }
 
-/// Whether our part of a crawl has something left to do or to send.
-async fn has_work(inner: &Inner, crawl: CrawlId) -> bool {
-    status(inner, crawl).await.is_some_and(|part| !part.is_idle || part.unsent > 0)
+/// Our part goes on by a new version of its order; if that cannot be told to it, it ends and is begun again where it was.
+async fn change(inner: &Arc<Inner>, id: CrawlId, order: &Order) {
+    let definition = order.part();
+    let Some((sender, is_told)) =
+        inner.parts().get(&id).map(|part| (part.told.clone(), is_told_of(&part.definition, &definition)))
+    else {
+        return;
+    };
+    if !is_told {
+        return end(inner, id, false);
+    }
+    let (seeds, leads) = (definition.seed_urls().unwrap_or_default(), order.lead_urls());
+    let _ = sender.send(Told::Change { settings: Box::new(definition.crawl.clone()), seeds, leads }).await;
+    // Only then: what it says of itself from now on is by this version.
+    if let Some(part) = inner.parts().get_mut(&id) {
+        (part.version, part.definition) = (order.version, definition);
+    }
+}
+
+/// Whether all that differs is told to a part that runs: the frontier's settings, and seeds. How it fetches is fixed when it is begun.
+fn is_told_of(before: &Definition, now: &Definition) -> bool {
+    let mut same = before.clone();
+    same.seeds.clone_from(&now.seeds);
+    // Looked up with each visit.
+    same.strategy = now.strategy;
+    let fixed = |definition: &Definition| {
+        let crawl = &definition.crawl;
+        (crawl.media, crawl.concurrency, crawl.ignore_robots)
+    };
+    let is_fixed = fixed(before) == fixed(now);
+    same.crawl = now.crawl.clone();
+    is_fixed && same == *now
+}
+
+/// What seeds redirect to belongs to the scope of all parts: it becomes part of the order.
+async fn tell_leads(inner: &Arc<Inner>, team: Option<&Arc<Ring>>, mut order: Order) {
+    let found = team.map(|team| lock(&team.leads).clone()).unwrap_or_default();
+    if order.add_leads(&found) {
+        let _ = inner.go_on_from(order).await;
+    }
+}
+
+async fn go_on(inner: &Arc<Inner>, order: Order) {
+    let _ = inner.go_on_from(Order { state: State::Running, reason: String::new(), ..order }).await;
+}
+
+/// Ends our part of a crawl that is called complete, unless it has something left to do. Whether it does.
+async fn closes(inner: &Inner, crawl: CrawlId) -> bool {
+    let Some(sender) = inner.parts().get(&crawl).map(|part| part.told.clone()) else { return true };
+    let (reply, closed) = oneshot::channel();
+    if sender.send(Told::Close(reply)).await.is_err() {
+        return true;
+    }
+    // Nothing: it has ended already.
+    closed.await.unwrap_or(true)
 }
 
 /// Lets a part come to its end; it is forgotten when it has.
 fn end(inner: &Inner, id: CrawlId, ended: bool) {
+    lock(&inner.adoption).forget(&id.0);
     let mut parts = inner.parts();
     if ended {
         parts.remove(&id);
@@ -266,7 +337,7 @@ fn end(inner: &Inner, id: CrawlId, ended: bool) {
 
 async fn begin(inner: &Arc<Inner>, order: &Order, team: Arc<Ring>) -> Result<Part> {
     let (told, receiver) = mpsc::channel(TOLD_MAX);
-    let ties = Ties { team, told: receiver };
+    let ties = Ties { team: team.clone(), told: receiver };
     let mut definition = order.part();
     // Which networks may be asked, and where hosts are dialled, is this machine's own to say: an order comes from anybody in the ring.
     definition.allow_private = inner.base.allow_private.clone();
@@ -276,7 +347,7 @@ async fn begin(inner: &Arc<Inner>, order: &Order, team: Arc<Ring>) -> Result<Par
     let dir = inner.dir.join(hex);
     let (store, name) = (inner.store.clone(), order.name.clone());
     let ground = Arc::new(Own(inner.copies.clone()));
-    let begun = (Timestamp::from_millis_clamped(order.began_ms), order.run);
+    let begun = Begun { at: Timestamp::from_millis_clamped(order.began_ms), run: order.run, leads: order.lead_urls() };
     let opened =
         tokio::task::spawn_blocking(move || Crawl::open_part(&dir, &store, &name, &definition, ground, begun, ties));
     let crawl = opened.await.map_err(|_| super::TogetherError::Odd("a task of ours broke"))??;
@@ -291,7 +362,8 @@ async fn begin(inner: &Arc<Inner>, order: &Order, team: Arc<Ring>) -> Result<Par
         }
         let _ = over.send(true);
     });
-    Ok(Part { version: order.version, run: order.run, told, stop, ended, context })
+    let definition = order.part();
+    Ok(Part { version: order.version, run: order.run, definition, told, stop, ended, context, team })
 }
 
 async fn tell_all(inner: &Inner, told: impl Fn() -> Told) {
@@ -330,7 +402,7 @@ async fn hear(inner: &Arc<Inner>, records: &[Record]) {
     give(inner, records, None).await;
 }
 
-async fn give(inner: &Inner, records: &[Record], only: Option<CrawlId>) {
+async fn give(inner: &Arc<Inner>, records: &[Record], only: Option<CrawlId>) {
     let mut by_crawl: BTreeMap<CrawlId, Vec<UrlRecord>> = BTreeMap::new();
     for record in records {
         let Name::Url { crawl, .. } = record.name else { continue };
@@ -344,9 +416,26 @@ async fn give(inner: &Inner, records: &[Record], only: Option<CrawlId>) {
     }
     for (crawl, urls) in by_crawl {
         let sender = inner.parts().get(&crawl).map(|part| part.told.clone());
-        if let Some(sender) = sender {
-            let _ = sender.send(Told::Adopt(urls)).await;
+        match sender {
+            Some(sender) => _ = sender.send(Told::Adopt(urls)).await,
+            None => look_for_work(inner, crawl, &urls).await,
         }
+    }
+}
+
+/// What was called complete, and is not by what we hear of what is ours, goes on: whoever knew it was not asked.
+async fn look_for_work(inner: &Arc<Inner>, crawl: CrawlId, urls: &[UrlRecord]) {
+    let order = inner.orders().get(&crawl).filter(|order| order.state == State::Complete).cloned();
+    let Some(order) = order else { return };
+    let is_work = |url: &UrlRecord| {
+        let text = url.url.as_str();
+        // What is known may be later than what we hear.
+        let known = inner.copies.ledger().get(&name_of(crawl, text)).ok().flatten();
+        let known = known.and_then(|record| UrlRecord::decode(&record.value).ok());
+        inner.copies.is_ours_to_do(&key_of(text)) && known.is_some_and(|known| known.is_open(order.run))
+    };
+    if urls.iter().any(|url| url.is_open(order.run) && is_work(url)) {
+        go_on(inner, order).await;
     }
 }
 
@@ -360,17 +449,22 @@ pub(super) async fn take_in(inner: &Inner, crawl: CrawlId, prospects: Vec<Prospe
 
 /// How our part of a crawl stands.
 pub(super) async fn status(inner: &Inner, crawl: CrawlId) -> Option<PartStatus> {
-    let (sender, version, (for_others, elsewhere)) =
-        inner.parts().get(&crawl).map(|part| (part.told.clone(), part.version, part.context.made()))?;
+    let (sender, version, (for_others, elsewhere), team) = inner
+        .parts()
+        .get(&crawl)
+        .map(|part| (part.told.clone(), part.version, part.context.made(), part.team.clone()))?;
     let (reply, view) = oneshot::channel();
     sender.send(Told::Look(reply)).await.ok()?;
     let ground = inner.copies.ground();
     // What has just become ours may not be in the frontier yet.
-    let is_adopted = ground == *lock(&inner.adopted);
+    let is_adopted = lock(&inner.adoption).answers_for(&crawl.0, &ground);
     let PartView { is_idle, activity, progress, tally, round } = view.await.ok()?;
+    let leads = lock(&team.leads).clone();
+    // Where a seed leads that others do not know yet is something left to do.
+    let are_told = leads.is_empty() || !inner.orders().get(&crawl).cloned()?.add_leads(&leads);
     Some(PartStatus {
         version,
-        is_idle,
+        is_idle: is_idle && are_told,
         activity,
         unsent: inner.courier.unsent(crawl),
         arcs: if is_adopted { ground.arcs } else { Vec::new() },

@@ -1,11 +1,11 @@
 //! How crawls stand in the whole ring, and when they are over: seen to by whoever owns the order's place.
 
-use super::count::Wave;
 use super::wire::{Ask, PartDetail, PartStatus, Reply};
 use super::{Inner, Order, State, Totals, part};
 use herodotus_base::{PeerKey, Timestamp};
 use herodotus_frontier::HostTally;
 use herodotus_ledger::CrawlId;
+use herodotus_links::end::{self, Watch};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -57,38 +57,65 @@ pub struct MachineStatus {
     pub elsewhere: u64,
 }
 
+/// What one round of questions brought.
+#[derive(Debug, Default)]
+struct Wave {
+    parts: BTreeMap<PeerKey, PartStatus>,
+    /// Machines that did not answer.
+    silent: usize,
+}
+
+impl Wave {
+    fn sum(&self, of: impl Fn(&PartStatus) -> u64) -> u64 {
+        self.parts.values().map(of).sum()
+    }
+
+    /// What of it says whether the crawl is over.
+    fn to_judge(&self) -> end::Wave {
+        let part = |part: &PartStatus| end::Part {
+            version: part.version,
+            is_idle: part.is_idle,
+            activity: part.activity,
+            unsent: part.unsent,
+            arcs: part.arcs.clone(),
+        };
+        let parts = self.parts.iter().map(|(machine, status)| (*machine, part(status))).collect();
+        end::Wave { parts, silent: self.silent }
+    }
+}
+
 /// Looks after the crawls whose orders lie with us.
 pub(super) async fn run(inner: Arc<Inner>) {
     if inner.copies.ring().joined().await.is_err() {
         return;
     }
-    let mut earlier: BTreeMap<CrawlId, Wave> = BTreeMap::new();
+    let mut judge = Watch::default();
     loop {
         let orders: Vec<Order> = inner.orders().values().cloned().collect();
         for order in orders.into_iter().filter(|order| order.state == State::Running) {
             let is_ours = inner.copies.owns_record(&herodotus_ledger::Name::Crawl(order.id()));
             if !is_ours {
                 // Whoever has work left of a crawl that is called complete says so; nothing else is ours to say.
-                earlier.remove(&order.id());
+                judge.forget(&order.id().0);
                 continue;
             }
             let wave = ask_everybody(&inner, order.id()).await;
-            let last = earlier.insert(order.id(), wave.clone());
+            let is_over = judge.handle_wave(order.id().0, order.version, wave.to_judge());
             inner.statuses.send_modify(|all| _ = all.insert(order.id(), view(&inner, &order, &wave)));
-            if let Some((state, reason)) = verdict(&order, &wave, last.as_ref()) {
+            if let Some((state, reason)) = verdict(&order, &wave, is_over) {
                 let ended = Order { state, reason, totals: totals(&wave), ..order.clone() };
-                if inner.change(ended).await.is_ok() {
-                    earlier.remove(&order.id());
+                if inner.go_on_from(ended).await.is_ok() {
+                    judge.forget(&order.id().0);
                 }
             }
         }
-        inner.statuses.send_modify(|all| all.retain(|id, _| earlier.contains_key(id)));
+        inner.statuses.send_modify(|all| all.retain(|id, _| judge.has(&id.0)));
         tokio::time::sleep(EVERY).await;
     }
 }
 
 /// Whether it is over, and why.
-fn verdict(order: &Order, wave: &Wave, last: Option<&Wave>) -> Option<(State, String)> {
+fn verdict(order: &Order, wave: &Wave, is_over: bool) -> Option<(State, String)> {
     let limits = &order.definition.crawl;
     let is_past = |limit: Option<u64>, sum: u64| limit.is_some_and(|limit| sum >= limit);
     if is_past(limits.limit, wave.sum(|part| part.pages)) {
@@ -101,7 +128,6 @@ fn verdict(order: &Order, wave: &Wave, last: Option<&Wave>) -> Option<(State, St
     if limits.limit_time.is_some_and(|limit| age_ms >= limit.ms()) {
         return Some((State::Stopped, "its time is over".to_owned()));
     }
-    let is_over = last.is_some_and(|last| wave.confirms(last, order.version));
     is_over.then(|| (State::Complete, "everything was visited".to_owned()))
 }
 

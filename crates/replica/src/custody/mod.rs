@@ -40,6 +40,9 @@ pub struct Custodian {
     ready: VecDeque<Order>,
     next: u64,
     now: Duration,
+    /// Our arcs and whether they are filled, as they were last, and how often that has changed.
+    standing: Vec<((Id, Id), bool)>,
+    moves: u64,
 }
 
 /// Whose order it is.
@@ -59,6 +62,8 @@ impl Custodian {
             ready: VecDeque::new(),
             next: 0,
             now: Duration::ZERO,
+            standing: Vec::new(),
+            moves: 0,
         }
     }
 
@@ -233,6 +238,11 @@ impl Custodian {
         self.tenures.values().map(|tenure| tenure.level(self.now, &self.config)).collect()
     }
 
+    /// How often our arcs, or that they are filled, have changed: what was lost and came back is not the same as what stayed.
+    pub fn moves(&self) -> u64 {
+        self.moves
+    }
+
     /// Orders under way.
     pub fn under_way(&self) -> impl Iterator<Item = &Task> {
         self.open.values().map(|(_, task)| task)
@@ -250,6 +260,10 @@ impl Custodian {
 
     /// Gives out what is due, the most needed first.
     fn work(&mut self) {
+        let standing: Vec<_> = self.tenures.values().map(|tenure| (tenure.arc(), tenure.has_all())).collect();
+        if standing != self.standing {
+            (self.standing, self.moves) = (standing, self.moves + 1);
+        }
         while self.open.len() < self.config.orders_max {
             let mut wanted: Option<(u8, Owner, Task)> = None;
             for (node, tenure) in &self.tenures {

@@ -161,6 +161,7 @@ fn about(view: &CrawlView) -> Markup {
         }
         "."
         @if view.round > 1 { " Round " (view.round) "." }
+        @if let Some(note) = &view.note { " It was " (note) "." }
     }
 }
 

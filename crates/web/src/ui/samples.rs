@@ -334,6 +334,7 @@ fn crawl_view(words: Words<'_>, state: CrawlState) -> CrawlView {
             .enumerate()
             .map(|(at, what)| event(at, what, if at == 3 { words.title } else { "200 text/html" }))
             .collect(),
+        note: (state == CrawlState::Running).then(|| words.title.to_owned()),
         trouble: (state == CrawlState::Failed).then(|| words.title.to_owned()),
     }
 }

@@ -126,6 +126,7 @@ impl FakeCrawls {
                 detail: "200 text/html".into(),
                 bytes: 1000,
             }],
+            note: None,
             trouble: None,
         }
     }

@@ -1,26 +1,17 @@
 //! A batch that came: what is ours goes to our parts of its crawls, the rest into our own outbox; it is acknowledged when both lie on disks.
 
-use super::super::{Inner, Result, State, lock, part};
+use super::super::{Inner, Result, lock, part};
 use super::prospect_of;
-use herodotus_frontier::Prospect;
+use herodotus_frontier::{Prospect, UrlRecord};
 use herodotus_ledger::CrawlId;
-use herodotus_links::{Batch, Error, batch, limits};
+use herodotus_links::end::{Phase, Welcome, welcome};
+use herodotus_links::{Batch, Error, batch};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// A link that goes on from here, and the steps that it has gone.
 type Onward = (CrawlId, Prospect, u8);
-
-/// What becomes of links whose crawl has no part here.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Crawling {
-    /// It begins, or we have not heard of it yet.
-    Soon,
-    /// It may go on.
-    Rests,
-    Over,
-}
 
 /// Takes a batch in: on our disk when it says so, and what is ours on as many others as a write needs. No: ask again later; what was taken is then
 /// sent twice, which is no harm. `is_own`: it is from our own outbox.
@@ -32,12 +23,21 @@ pub(in super::super) async fn take(inner: &Arc<Inner>, bytes: &[u8], is_own: boo
     }
     let (mut taken, mut onward) = (0, Vec::new());
     for (crawl, prospects) in by_crawl {
-        let Some(strays) = part::take_in(inner, crawl, prospects.clone()).await else {
-            let state = inner.orders().get(&crawl).map(|order| order.state);
-            match crawling(state, steps) {
-                Crawling::Soon => return Ok(false),
-                Crawling::Rests => onward.extend(prospects.into_iter().map(|link| (crawl, link, steps))),
-                Crawling::Over => {}
+        let phase = || inner.orders().get(&crawl).map_or(Phase::Unheard, super::super::Order::phase);
+        // A part of a crawl that is called complete is about to end.
+        let strays = match phase() {
+            Phase::Complete => None,
+            _ => part::take_in(inner, crawl, prospects.clone()).await,
+        };
+        let Some(strays) = strays else {
+            let phase = phase();
+            for link in prospects {
+                let is_settled = phase == Phase::Complete && is_settled(inner, crawl, &link).await;
+                match welcome(phase, is_settled) {
+                    Welcome::NotYet => return Ok(false),
+                    Welcome::Rests => onward.push((crawl, link, steps)),
+                    Welcome::Dropped => {}
+                }
             }
             continue;
         };
@@ -66,15 +66,13 @@ fn is_ours(inner: &Inner, prospect: &Prospect) -> bool {
     inner.copies.owns(inner.copies.place_of(&herodotus_store::key_of(prospect.url.as_str())))
 }
 
-fn crawling(state: Option<State>, steps: u8) -> Crawling {
-    match state {
-        None | Some(State::Running) => Crawling::Soon,
-        Some(State::Paused) => Crawling::Rests,
-        // It may have begun again, and we have not heard of that; or have ended in one half of a ring that was split. What rests comes to us once a second: so
-        // long is waited for.
-        Some(State::Complete) if steps < limits::STEPS_MAX => Crawling::Rests,
-        Some(State::Complete | State::Stopped) => Crawling::Over,
-    }
+/// Whether there is a record here which says that a link's URL was visited in this run.
+async fn is_settled(inner: &Arc<Inner>, crawl: CrawlId, link: &Prospect) -> bool {
+    let run = inner.orders().get(&crawl).map_or(0, |order| order.run);
+    let (copies, name) = (inner.copies.clone(), part::name_of(crawl, link.url.as_str()));
+    let read = tokio::task::spawn_blocking(move || copies.ledger().get(&name));
+    let Ok(Ok(Some(record))) = read.await else { return false };
+    UrlRecord::decode(&record.value).is_ok_and(|record| !record.is_open(run))
 }
 
 /// Gives our own outbox what is to go on. No: it is full.
@@ -101,21 +99,4 @@ async fn pass_on(inner: &Arc<Inner>, onward: Vec<Onward>) -> Result<bool> {
     let written = written.await.map_err(|_| super::super::TogetherError::Odd("a task of ours broke"))?;
     inner.courier.wake.notify_one();
     written
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn links_of_a_crawl_that_may_go_on_are_never_dropped() {
-        for steps in [1, limits::STEPS_MAX] {
-            assert_eq!(crawling(None, steps), Crawling::Soon, "nobody has told us yet");
-            assert_eq!(crawling(Some(State::Running), steps), Crawling::Soon);
-            assert_eq!(crawling(Some(State::Paused), steps), Crawling::Rests);
-            assert_eq!(crawling(Some(State::Stopped), steps), Crawling::Over);
-        }
-        assert_eq!(crawling(Some(State::Complete), 1), Crawling::Rests, "it may have begun again");
-        assert_eq!(crawling(Some(State::Complete), limits::STEPS_MAX), Crawling::Over, "nobody has said so");
-    }
 }

@@ -18,7 +18,7 @@ pub const DELTA_WORTH_SHARE: usize = 5;
 /// The same for a patch, which is packed later, to about a third.
 pub const PATCH_WORTH_SHARE: usize = 2;
 
-/// Bytes of patches that are packed into one block: what is unpacked to get at one of them, and a chain is mostly in one.
+/// Bytes of patches that are packed into one block: what is unpacked to get at one of them. Versions that came one by one have each patch in another block.
 pub const PATCHES_BYTES: usize = 16 * 1024;
 
 /// zstd level for everything that is written while the world waits: at 3 the sealing thread of an import is about as busy as

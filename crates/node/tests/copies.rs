@@ -10,6 +10,7 @@ use herodotus_node::copies::CopiesSettings;
 use herodotus_store::archive::{ImportOptions, import};
 use herodotus_store::key_of;
 use herodotus_web::Elsewhere;
+use herodotus_web::peers::Peers;
 use machines::{Machine, start, write_pages};
 use std::ops::Range;
 use std::path::Path;
@@ -114,4 +115,24 @@ fn damage_that_an_audit_comes_upon_is_mended_before_the_disk_is_read_through() {
     let damaged = || holder.store.scrub(None, u64::MAX).unwrap().0.len();
     assert!(damaged() > 0, "nothing was harmed");
     until("it is mended", || damaged() == 0);
+}
+
+#[test]
+fn those_who_hold_copies_have_their_owner_prove_what_it_has() {
+    let (dir, runtime) = (tempfile::tempdir().unwrap(), runtime());
+    let settings = CopiesSettings::default().at_pace(0.01);
+    let (owner, ring) = runtime.block_on(start(dir.path().join("owner"), 125, None, 2, settings.clone()));
+    let (holder, _ring) = runtime.block_on(start(dir.path().join("holder"), 126, Some(&ring), 2, settings));
+    // Nothing lies on an arc of the holder's: whom it audits it does as one who copies.
+    let host = host_of(&owner, &holder);
+    take_in(&owner, &runtime, &host, 0..10, 0);
+    until("both have everything", || holder.names().len() == 10);
+    until("the owner has proved it", || {
+        let view = holder.copies.health().unwrap_or_default();
+        let audits =
+            view.machines.iter().filter(|machine| !machine.is_ours).filter_map(|machine| machine.audit.as_ref());
+        let passed: Vec<bool> = audits.map(|audit| audit.is_passed).collect();
+        assert!(!passed.contains(&false), "an honest owner failed");
+        !passed.is_empty()
+    });
 }

@@ -27,7 +27,10 @@ fn orders(custodian: &mut Custodian) -> Vec<Order> {
 
 fn with(task: &Task) -> Option<u8> {
     match task {
-        Task::Compare { with, .. } | Task::Audit { with, .. } | Task::Confirm { with, .. } => Some(with.key.0[0]),
+        Task::Compare { with, .. }
+        | Task::Audit { with, .. }
+        | Task::Prove { with, .. }
+        | Task::Confirm { with, .. } => Some(with.key.0[0]),
         Task::Survey { .. } | Task::Release { .. } => None,
     }
 }

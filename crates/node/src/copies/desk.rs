@@ -216,15 +216,23 @@ pub(super) fn ids(names: &[Name]) -> Result<Vec<EntryKey>, CopiesError> {
 /// A digest over the nonce and the bytes of all entries. `None`: one of them is not here.
 pub(super) fn proof(inner: &Inner, nonce: &[u8; 32], names: &[Name]) -> Result<Option<[u8; 32]>, CopiesError> {
     let mut all = Vec::with_capacity(names.len() * 32);
+    let mut damage = None;
     for id in ids(names)?.iter().take(CHALLENGE_MAX) {
-        let digest = inner.store.audit_digest(id, nonce);
-        if let Err(StoreError::Damaged(_)) = digest {
-            inner.come_upon_damage(id);
+        match inner.store.audit_digest(id, nonce) {
+            Ok(Some(digest)) => all.extend_from_slice(&digest.0),
+            Ok(None) => return Ok(None),
+            // All that is damaged is mended before the next question, not one of it.
+            Err(error @ StoreError::Damaged(_)) => {
+                inner.come_upon_damage(id);
+                damage = Some(error);
+            }
+            Err(error) => return Err(error.into()),
         }
-        let Some(digest) = digest? else { return Ok(None) };
-        all.extend_from_slice(&digest.0);
     }
-    Ok(Some(Sha256::of(&all).0))
+    match damage {
+        Some(error) => Err(error.into()),
+        None => Ok(Some(Sha256::of(&all).0)),
+    }
 }
 
 /// Keeps a parcel durably; as its owner, passes it on. Answered when as many machines have it as a write needs, with the one that brought it.

@@ -65,7 +65,7 @@ impl Counters {
         self.failed.fetch_add(1, Relaxed);
         let what = match task {
             Task::Compare { with, .. } => format!("comparing with {with:?}"),
-            Task::Audit { with, .. } => format!("auditing {with:?}"),
+            Task::Audit { with, .. } | Task::Prove { with, .. } => format!("auditing {with:?}"),
             Task::Confirm { with, .. } => format!("confirming with {with:?}"),
             Task::Survey { .. } => "looking for strays".to_owned(),
             Task::Release { .. } => "letting go".to_owned(),
@@ -211,7 +211,7 @@ fn repair_view(task: &Task) -> Option<RepairView> {
     let (what, with) = match task {
         Task::Compare { with, .. } => ("Comparing with it, and bringing over what either lacks.", with),
         Task::Confirm { with, .. } => ("Asking whether it holds what may be let go here.", with),
-        Task::Audit { with, .. } => ("Having it prove what it holds.", with),
+        Task::Audit { with, .. } | Task::Prove { with, .. } => ("Having it prove what it holds.", with),
         Task::Survey { .. } | Task::Release { .. } => return None,
     };
     Some(RepairView { what: what.to_owned(), machine: with.key.to_string(), ..RepairView::default() })

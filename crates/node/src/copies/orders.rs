@@ -39,6 +39,7 @@ pub(super) async fn carry_out(inner: &Arc<Inner>, order: Order) -> Outcome {
     let done = match &task {
         Task::Compare { with, from, to } => compare(inner, with, Span::new(*from, *to), way).await,
         Task::Audit { with, from, to, nonce } => audit(inner, with, Span::new(*from, *to), *nonce).await,
+        Task::Prove { with, from, to, nonce } => prove(inner, with, Span::new(*from, *to), *nonce).await,
         Task::Survey { after } => survey(inner, *after).await,
         Task::Confirm { with, piece } => confirm(inner, with, *piece).await,
         Task::Release { owner, piece } => release(inner, owner, *piece).await,
@@ -170,17 +171,46 @@ async fn agree(inner: &Arc<Inner>, with: &Contact, names: &[Name]) -> Result<(),
 
 /// Has a holder prove that it has the bytes of some entries that we have too.
 async fn audit(inner: &Arc<Inner>, with: &Contact, span: Span, number: u64) -> Result<Outcome, CopiesError> {
+    let names = inner.blocking(move |inner| sample(inner, span, random() ^ number)).await?;
+    let Some((challenge, ours)) = prepare(inner, names).await? else { return Ok(Outcome::Well) };
+    challenged(inner, with, challenge, ours).await
+}
+
+/// Has the owner of what is entrusted to us prove what was picked before it was brought what it lacked.
+async fn prove(inner: &Arc<Inner>, with: &Contact, span: Span, number: u64) -> Result<Outcome, CopiesError> {
+    let names = inner.blocking(move |inner| sample(inner, span, random() ^ number)).await?;
+    if names.is_empty() {
+        return Ok(Outcome::Well);
+    }
+    compare(inner, with, span, Way::Give).await?;
+    // What has left us meanwhile proves nothing.
+    let Some((challenge, ours)) = prepare(inner, names).await? else { return Ok(Outcome::Failed) };
+    // It took part in a comparison a moment ago.
+    Ok(challenged(inner, with, challenge, ours).await.unwrap_or(Outcome::Unproven))
+}
+
+/// What another machine is to prove, and the proof. Nothing, if there is nothing to prove, or not all of it is here.
+async fn prepare(inner: &Arc<Inner>, names: Vec<Name>) -> Result<Option<(Ask, [u8; 32])>, CopiesError> {
+    if names.is_empty() {
+        return Ok(None);
+    }
     let mut nonce = [0; 32];
     getrandom::fill(&mut nonce).map_err(|_| CopiesError::Odd("no randomness"))?;
-    let (names, ours) = inner
+    inner
         .blocking(move |inner| {
-            let names = sample(inner, span, random() ^ number)?;
             let ours = proof(inner, &nonce, &names)?;
-            Ok((names, ours))
+            Ok(ours.map(|ours| (Ask::Challenge { nonce, names }, ours)))
         })
-        .await?;
-    let Some(ours) = ours.filter(|_| !names.is_empty()) else { return Ok(Outcome::Well) };
-    let Reply::Proof(theirs) = inner.reach.ask(with, &Ask::Challenge { nonce, names }).await? else {
+        .await
+}
+
+async fn challenged(
+    inner: &Arc<Inner>,
+    with: &Contact,
+    challenge: Ask,
+    ours: [u8; 32],
+) -> Result<Outcome, CopiesError> {
+    let Reply::Proof(theirs) = inner.reach.ask(with, &challenge).await? else {
         return Err(CopiesError::Odd("an answer to another question"));
     };
     let is_right = theirs == Some(ours);

@@ -40,6 +40,13 @@ impl Weather {
     /// Nothing is lost, doubled or held back; a tenth of jitter.
     pub const FAIR: Self =
         Self { loss: 0.0, doubles: 0.0, jitter: 0.1, held: 0.0, held_max: Duration::from_millis(1500) };
+
+    /// Up to three in ten lost, doubled, held back.
+    pub fn foul(chance: &mut Chance) -> Self {
+        let mut share = || 0.3 * chance.unit();
+        let (loss, doubles, held) = (share(), share(), share());
+        Self { loss, doubles, held, ..Self::FAIR }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -74,6 +81,11 @@ impl Network {
     /// Puts machines into groups that do not hear each other.
     pub fn split(&mut self, groups: Vec<u16>) {
         self.groups = groups;
+    }
+
+    /// Each machine is on one side or the other.
+    pub fn cut_in_two(&mut self, machines: usize, chance: &mut Chance) {
+        self.split((0..machines).map(|_| u16::try_from(chance.below(2)).unwrap_or(0)).collect());
     }
 
     pub fn heal(&mut self) {

@@ -2,24 +2,14 @@
 
 #![allow(clippy::unwrap_used, reason = "tests say what is wrong by failing")]
 
+mod support;
+
 use herodotus_sim::replica::{Options, Storm, StormEnd, run as figures};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use support::on_all_cores;
 
-/// Runs all these seeds on all cores and gives what became of them, in order.
 fn run(seeds: std::ops::Range<u64>) -> Vec<(u64, StormEnd)> {
-    let next = AtomicU64::new(seeds.start);
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut ends: Vec<(u64, StormEnd)> = std::thread::scope(|scope| {
-        let work = || {
-            let take = || Some(next.fetch_add(1, Ordering::Relaxed)).filter(|seed| *seed < seeds.end);
-            std::iter::from_fn(take).map(|seed| (seed, Storm::new(seed).run())).collect::<Vec<_>>()
-        };
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        workers.into_iter().flat_map(|worker| worker.join().unwrap()).collect()
-    });
-    ends.sort_by_key(|(seed, _)| *seed);
-    ends
+    on_all_cores(seeds, |seed| Storm::new(seed).run())
 }
 
 /// A number from the environment, for longer runs by hand.

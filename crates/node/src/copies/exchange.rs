@@ -223,7 +223,7 @@ async fn ask_for(
             true => {
                 let asked = asked.clone();
                 let mut bases = inner.blocking(move |inner| bases_for(inner, &asked)).await?;
-                // What is on its way will be here before what is asked for now.
+                // Parcels are kept in their order: the last that was asked for is kept before anything of this answer.
                 bases.extend(last);
                 bases
             }

@@ -228,16 +228,9 @@ impl Run {
             (4..7, _, Some(slot)) => self.restart(slot),
             (7, Some(slot), _) if up.len() > 3 && self.dead.len() < 2 => self.die(slot),
             (8..10, Some(slot), _) => self.toggle(slot),
-            (10, Some(_), _) => {
-                let groups = (0..self.world.len()).map(|_| u16::try_from(self.chance.below(2)).unwrap_or(0)).collect();
-                self.world.network.split(groups);
-            }
+            (10, Some(_), _) => self.world.network.cut_in_two(self.world.len(), &mut self.chance),
             (11, ..) => self.world.network.heal(),
-            (12, ..) => {
-                let share = |chance: &mut Chance| 0.3 * chance.unit();
-                let (loss, doubles, held) = (share(&mut self.chance), share(&mut self.chance), share(&mut self.chance));
-                self.world.network.weather = Weather { loss, doubles, held, ..Weather::FAIR };
-            }
+            (12, ..) => self.world.network.weather = Weather::foul(&mut self.chance),
             // Back before the answers to its last batches are.
             (13..16, Some(slot), _) => {
                 self.crash(slot, false);

@@ -416,16 +416,9 @@ impl Run {
             (3..6, _, Some(slot)) => self.restart(slot),
             (6, Some(slot), _) if up.len() > 3 && self.dead.len() < 2 => self.die(slot),
             (7..10, Some(slot), _) => self.toggle(slot),
-            (10, Some(_), _) => {
-                let groups = (0..self.world.len()).map(|_| u16::try_from(self.chance.below(2)).unwrap_or(0)).collect();
-                self.world.network.split(groups);
-            }
+            (10, Some(_), _) => self.world.network.cut_in_two(self.world.len(), &mut self.chance),
             (11..13, ..) => self.world.network.heal(),
-            (13, ..) => {
-                let share = |chance: &mut Chance| 0.3 * chance.unit();
-                let (loss, doubles, held) = (share(&mut self.chance), share(&mut self.chance), share(&mut self.chance));
-                self.world.network.weather = Weather { loss, doubles, held, ..Weather::FAIR };
-            }
+            (13, ..) => self.world.network.weather = Weather::foul(&mut self.chance),
             (14..16, Some(slot), _) => {
                 self.crash(slot, false);
                 self.restart(slot);

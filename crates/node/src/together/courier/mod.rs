@@ -14,10 +14,9 @@ use super::{Result, TogetherError, lock};
 use crate::copies::{Copies, Ground};
 use crate::crawl::DiskTable;
 use herodotus_base::Id;
-use herodotus_frontier::{Prospect, kind_code, kind_of_code};
+use herodotus_frontier::Prospect;
 use herodotus_ledger::CrawlId;
 use herodotus_links::{Config, Error, Outbox, Prospect as Link, on_the_wire};
-use herodotus_page::WebUrl;
 use herodotus_store::key_of;
 use herodotus_web::LinksView;
 use std::path::Path;
@@ -111,7 +110,7 @@ impl Courier {
     }
 
     fn addressed(&self, prospect: &Prospect) -> (Id, Link) {
-        (self.copies.place_of(&key_of(prospect.url.as_str())), link_of(prospect))
+        (self.copies.place_of(&key_of(prospect.url.as_str())), Link::from(prospect))
     }
 
     /// Everything that was taken up to this has arrived.
@@ -159,37 +158,5 @@ impl Courier {
             bytes_called: counters.bytes_called.load(Relaxed),
             bytes_wire: counters.bytes_wire.load(Relaxed),
         }
-    }
-}
-
-fn link_of(prospect: &Prospect) -> Link {
-    let Prospect { url, kind, depth, hops, redirects, seed } = prospect;
-    let (url, kind) = (url.as_str().to_owned(), kind_code(*kind));
-    Link { url, kind, depth: *depth, hops: *hops, redirects: *redirects, seed: *seed }
-}
-
-/// Nothing for what is no canonical URL: nobody of ours has sent it.
-fn prospect_of(link: Link) -> Option<Prospect> {
-    let Link { url, kind, depth, hops, redirects, seed } = link;
-    let url = WebUrl::parse(&url).ok()?;
-    Some(Prospect { url, kind: kind_of_code(kind), depth, hops, redirects, seed })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use herodotus_page::LinkKind;
-
-    #[test]
-    fn a_link_comes_out_as_it_was_put_in() {
-        let url = WebUrl::parse("https://example.org/a?b").unwrap();
-        for kind in [LinkKind::Page, LinkKind::Redirect, LinkKind::Sitemap, LinkKind::Other] {
-            let prospect = Prospect { url: url.clone(), kind, depth: 300, hops: 2, redirects: 1, seed: true };
-            assert_eq!(prospect_of(link_of(&prospect)), Some(prospect));
-        }
-        assert_eq!(
-            prospect_of(Link { url: "https:/".into(), kind: 0, depth: 0, hops: 0, redirects: 0, seed: false }),
-            None
-        );
     }
 }

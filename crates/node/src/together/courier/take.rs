@@ -1,7 +1,6 @@
 //! A batch that came: what is ours goes to our parts of its crawls, the rest into our own outbox; it is acknowledged when both lie on disks.
 
 use super::super::{Inner, Result, lock, part};
-use super::prospect_of;
 use herodotus_frontier::{Prospect, UrlRecord};
 use herodotus_ledger::CrawlId;
 use herodotus_links::end::{Phase, Welcome, welcome};
@@ -19,7 +18,7 @@ pub(in super::super) async fn take(inner: &Arc<Inner>, bytes: &[u8], is_own: boo
     let Batch { steps, links } = batch::open(bytes)?;
     let mut by_crawl: BTreeMap<CrawlId, Vec<Prospect>> = BTreeMap::new();
     for (crawl, link) in links {
-        by_crawl.entry(CrawlId(crawl)).or_default().extend(prospect_of(link));
+        by_crawl.entry(CrawlId(crawl)).or_default().extend(link.open());
     }
     let (mut taken, mut onward) = (0, Vec::new());
     for (crawl, prospects) in by_crawl {

@@ -1,12 +1,12 @@
 //! Links: out of the outbox, and in from others' as `node::together::courier` takes them.
 
 use super::super::part::Part;
-use super::{ANSWER_WAIT, CRAWL, Machine, Message, Note, link_of, place_of, prospect_of};
+use super::{ANSWER_WAIT, CRAWL, Machine, Message, Note, place_of};
 use crate::node::Out;
 use crate::ring::slot_of;
 use herodotus_frontier::Prospect;
 use herodotus_links::end::{self, Phase, Welcome};
-use herodotus_links::{BatchId, Planted, batch};
+use herodotus_links::{BatchId, Planted, Prospect as Link, batch};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ impl Machine {
     /// Takes what is ours, and keeps the rest to send it on. How many were ours; nothing: ask again later.
     pub(super) fn take(&mut self, now: Duration, batch: batch::Batch) -> Option<usize> {
         let (wall, steps) = (self.wall(now), batch.steps);
-        let prospects: Vec<Prospect> = batch.links.into_iter().filter_map(|(_, link)| prospect_of(link)).collect();
+        let prospects: Vec<Prospect> = batch.links.into_iter().filter_map(|(_, link)| link.open()).collect();
         let (phase, run) = self.body.order.as_ref().map_or((Phase::Unheard, 0), |order| (order.phase, order.run));
         let (mut taken, mut onward) = (0, Vec::new());
         match self.part.as_mut().filter(|_| phase != Phase::Complete) {
@@ -70,7 +70,7 @@ impl Machine {
             }
         }
         for stray in &onward {
-            let link = link_of(stray);
+            let link = Link::from(stray);
             self.body.walked.insert(link.url.clone());
             self.outbox.forward(now, CRAWL, place_of(&link.url), link, steps).expect("room");
         }

@@ -14,10 +14,9 @@ use crate::links::{Disk, View};
 use crate::node::{Node, Out};
 use crate::ring::contact_of;
 use herodotus_base::Id;
-use herodotus_frontier::{Prospect, UrlRecord, kind_code, kind_of_code};
+use herodotus_frontier::UrlRecord;
 use herodotus_links::end::{self, Adoption, Phase, Watch, Wave};
-use herodotus_links::{BatchId, Config, CrawlId, Outbox, Planted, Prospect as Link};
-use herodotus_page::WebUrl;
+use herodotus_links::{BatchId, Config, CrawlId, Outbox, Planted};
 use herodotus_ring::Contact;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
@@ -193,18 +192,6 @@ pub(super) fn owner_of(view: &View, place: Id) -> Option<(usize, (Id, Id))> {
 /// Where the order lies.
 fn order_place() -> Id {
     Id::of_host("the crawl", 0)
-}
-
-fn link_of(prospect: &Prospect) -> Link {
-    let Prospect { url, kind, depth, hops, redirects, seed } = prospect;
-    let (url, kind) = (url.as_str().to_owned(), kind_code(*kind));
-    Link { url, kind, depth: *depth, hops: *hops, redirects: *redirects, seed: *seed }
-}
-
-fn prospect_of(link: Link) -> Option<Prospect> {
-    let Link { url, kind, depth, hops, redirects, seed } = link;
-    let url = WebUrl::parse(&url).ok()?;
-    Some(Prospect { url, kind: kind_of_code(kind), depth, hops, redirects, seed })
 }
 
 /// Keeps a record if it is later than what is there.

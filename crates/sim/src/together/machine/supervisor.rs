@@ -1,11 +1,11 @@
 //! What `node::together::part` does: the part is begun, changed and ended by its order, and takes over what is known of what becomes ours.
 
 use super::super::part::Part;
-use super::{Adopting, CRAWL, LOOK_EVERY, Machine, Note, link_of, place_of};
+use super::{Adopting, CRAWL, LOOK_EVERY, Machine, Note, place_of};
 use crate::node::Out;
 use herodotus_frontier::UrlRecord;
-use herodotus_links::Planted;
 use herodotus_links::end::Phase;
+use herodotus_links::{Planted, Prospect as Link};
 use std::time::Duration;
 
 impl Machine {
@@ -116,7 +116,7 @@ impl Machine {
             self.outbox.forget_lately();
         }
         for prospect in &prospects {
-            let link = link_of(prospect);
+            let link = Link::from(prospect);
             self.outbox.add(now, CRAWL, place_of(&link.url), link).expect("room");
         }
         let sent = self.outbox.flush().expect("a disk in memory");

@@ -40,6 +40,8 @@ pub(crate) struct ToSeal<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     acts: Vec<Act>,
+    /// The last note of each name.
+    notes: HashMap<String, usize>,
     /// By encoded key.
     stored: BTreeMap<Vec<u8>, Stored>,
     removed: BTreeSet<Vec<u8>>,
@@ -55,6 +57,7 @@ pub(crate) struct Batch {
 impl Batch {
     pub(crate) fn note(&mut self, name: String, value: Vec<u8>) {
         self.weight += name.len() + value.len() + 100;
+        self.notes.insert(name.clone(), self.acts.len());
         self.acts.push(Act::Note(name, value));
     }
 
@@ -124,10 +127,10 @@ impl Batch {
     }
 
     pub(crate) fn noted(&self, name: &str) -> Option<&[u8]> {
-        self.acts.iter().rev().find_map(|act| match act {
-            Act::Note(n, value) if n == name => Some(value.as_slice()),
+        match self.acts.get(*self.notes.get(name)?) {
+            Some(Act::Note(_, value)) => Some(value),
             _ => None,
-        })
+        }
     }
 
     pub(crate) fn count(&self, key: &str) -> i64 {

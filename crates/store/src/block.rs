@@ -65,7 +65,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    fn from_code(code: u8) -> Option<Self> {
+    pub(crate) fn from_code(code: u8) -> Option<Self> {
         let all = [
             Self::Group,
             Self::Deltas,
@@ -117,7 +117,7 @@ pub(crate) fn put(out: &mut Vec<u8>, kind: Kind, packed: bool, payload: &[u8], r
 }
 
 /// A block read and checked; the payload is still packed.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Block {
     pub(crate) header: Header,
     pub(crate) payload: Vec<u8>,

@@ -61,6 +61,22 @@ pub(crate) fn unpack(packed: &[u8], raw_len: usize) -> Result<Vec<u8>> {
     })
 }
 
+/// Whether bytes that somebody else packed are as [`pack`] makes them: one frame that says its length, with nothing behind it and no more window than
+/// a reader gives who unpacks only the beginning. Others might be unpacked in one way and not in the other.
+pub(crate) fn is_one_frame(packed: &[u8], raw_len: usize) -> bool {
+    const WINDOW_LOG_MAX: u8 = 27;
+    let Some([descriptor, window]) = packed.get(4..6).and_then(|bytes| <[u8; 2]>::try_from(bytes).ok()) else {
+        return false;
+    };
+    let has_dictionary = descriptor & 3 != 0;
+    let is_single_segment = descriptor & 0x20 != 0;
+    packed.starts_with(&MAGIC)
+        && !has_dictionary
+        && (is_single_segment || 10 + (window >> 3) < WINDOW_LOG_MAX)
+        && zstd_safe::get_frame_content_size(packed).is_ok_and(|said| said == Some(raw_len as u64))
+        && zstd_safe::find_frame_compressed_size(packed).is_ok_and(|len| len == packed.len())
+}
+
 /// What zstd unpacks at a time: asking for less than a block of it saves nothing.
 const ZSTD_BLOCK_BYTES: usize = 128 * 1024;
 

@@ -4,8 +4,13 @@
 /// patches that are packed together. Both are read for ever.
 pub const FORMAT_VERSION: u16 = 2;
 
-/// Raw bytes in one shared frame: what is unpacked, at most, to get at one page.
+/// Raw bytes in one shared frame, at least, if the site has so many: what is unpacked, at most, to get at one page.
 pub const FRAME_BYTES: usize = 256 * 1024;
+/// A frame takes in more than that as long as it is likely, by the frame before it, to be packed to no more than this: text that packs well also unpacks fast,
+/// so that a reader waits no longer (docs/decisions/0002-differences.md).
+pub const FRAME_PACKED_BYTES: usize = 88 * 1024;
+/// But no more than this: what a reader unpacks is in memory, too.
+pub const FRAME_BYTES_MAX: usize = 768 * 1024;
 
 /// A frame below this may take in pages of the next site in key order rather than be written nearly empty.
 pub const FRAME_BYTES_LONELY: usize = 32 * 1024;
@@ -24,9 +29,6 @@ pub const PATCHES_BYTES: usize = 16 * 1024;
 /// zstd level for everything that is written while the world waits: at 3 the sealing thread of an import is about as busy as
 /// the reading one (docs/figures.md).
 pub const ZSTD_LEVEL: i32 = 3;
-/// For shared frames. At 3, first versions are 0.75 of `.warc.gz` only in frames of more than twice the size, and a page takes twice as long to read
-/// (docs/decisions/0002-differences.md).
-pub const ZSTD_LEVEL_FRAME: i32 = 5;
 /// For packs that are rewritten at leisure (docs/figures.md has what each level gains).
 pub const ZSTD_LEVEL_AT_REST: i32 = 12;
 
@@ -93,3 +95,7 @@ pub const DECODED_STREAM_BYTES_MAX: u64 = 1024 * 1024 * 1024;
 /// Room that is left on the disk: for sealing what waits, for the index, and for whoever has to tidy up. Below it nothing new is taken in, and
 /// nothing breaks: when there is room again, the store goes on by itself.
 pub const RESERVE_BYTES: u64 = 16 * 1024 * 1024;
+/// With this much left beside the reserve, not every capture asks the system for the room that there is: that is a fortieth of an import of small ones.
+pub const ROOM_AMPLE_BYTES: u64 = 256 * 1024 * 1024;
+/// But one in so many bytes of them does.
+pub const ROOM_ASKED_EVERY_BYTES: usize = 256 * 1024;

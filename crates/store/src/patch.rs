@@ -7,7 +7,7 @@
 //! Until the item is whole; either part may come last. Patches are not packed one by one: those of a site's pages say much the
 //! same (a new version's number, a new date), so they are packed together, a block at a time. That is why only long copies are
 //! taken: short ones would break up what the packing finds again, and cost more than they save (docs/decisions/0002-differences.md).
-//! The idea is xdelta's and rsync's: the base is looked up by the hashes of every eighth place in it.
+//! The idea is xdelta's and rsync's: the base is looked up by the hashes of every sixteenth place in it.
 
 use crate::error::{Error, Result};
 use crate::limits::BLOCK_BYTES_MAX;
@@ -17,8 +17,8 @@ use crate::wire::{Cursor, Put};
 const COPY_BYTES_MIN: usize = 32;
 /// What a place in the base is known by.
 const KEY_BYTES: usize = 16;
-/// Every so manieth place is known: each copy that is long enough has two.
-const STRIDE: usize = 8;
+/// Every so manieth place is known: each copy that is long enough has one.
+const STRIDE: usize = 16;
 /// After a difference, how far on both sides are looked at for going on side by side: a date, a number, a digest.
 const ASIDE_BYTES: usize = 64;
 

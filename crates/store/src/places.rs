@@ -17,7 +17,10 @@ use crate::wire::{Cursor, Put};
 use herodotus_base::Id;
 use herodotus_replica::{Mark, Sum};
 use herodotus_ring::placement::{Placement, bucket_of_key, place_of_key, place_of_part};
+use quick_cache::sync::Cache;
 use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{AcqRel, Acquire};
 
 const FORM: u8 = 1;
 /// Meta key: which placement the table is of, and whether it is whole.
@@ -34,6 +37,22 @@ const LAST: u8 = 0xff;
 pub type Places<'a> = Box<dyn Iterator<Item = Result<(Id, String, Sum)>> + Send + 'a>;
 /// Entries at a place: name, whether it was removed, and mark.
 pub type PlacedEntries<'a> = Box<dyn Iterator<Item = Result<(EntryKey, bool, Mark)>> + Send + 'a>;
+
+/// Hosts whose parts are remembered: they are asked for with every link, and change seldom.
+const PARTS_KNOWN_MAX: usize = 1 << 14;
+
+#[derive(Debug)]
+pub(crate) struct PartsMemory {
+    /// How often parts were set. What was read before the last time is not believed.
+    splits: AtomicU64,
+    known: Cache<String, (u64, u32)>,
+}
+
+impl Default for PartsMemory {
+    fn default() -> Self {
+        Self { splits: AtomicU64::new(0), known: Cache::new(PARTS_KNOWN_MAX) }
+    }
+}
 
 impl Store {
     /// Makes the archive one of a ring that places things so. Builds the table unless it is there; that takes one scan of the
@@ -58,7 +77,7 @@ impl Store {
         if self.parts(host_bucket)? == parts {
             return Ok(());
         }
-        self.note(&parts_note(host_bucket), &encode_parts(parts))?;
+        self.note_parts(host_bucket, parts)?;
         self.seal()
     }
 
@@ -69,7 +88,7 @@ impl Store {
         for (bucket, parts) in hosts {
             check_parts(bucket, *parts)?;
             if self.parts(bucket)? < *parts {
-                self.note(&parts_note(bucket), &encode_parts(*parts))?;
+                self.note_parts(bucket, *parts)?;
                 raised.push((bucket.clone(), *parts));
             }
         }
@@ -95,7 +114,23 @@ impl Store {
 
     /// How many parts a host has; one, unless it was split.
     pub fn parts(&self, host_bucket: &str) -> Result<u32> {
-        Ok(decode_parts(self.noted(&parts_note(host_bucket))?.as_deref()))
+        let memory = &self.inner.parts;
+        let splits = memory.splits.load(Acquire);
+        if let Some((then, parts)) = memory.known.get(host_bucket)
+            && then == splits
+        {
+            return Ok(parts);
+        }
+        let parts = decode_parts(self.noted(&parts_note(host_bucket))?.as_deref());
+        memory.known.insert(host_bucket.to_owned(), (splits, parts));
+        Ok(parts)
+    }
+
+    fn note_parts(&self, host_bucket: &str, parts: u32) -> Result<()> {
+        let noted = self.note(&parts_note(host_bucket), &encode_parts(parts));
+        // Afterwards: what somebody read before is not taken for news.
+        self.inner.parts.splits.fetch_add(1, AcqRel);
+        noted
     }
 
     /// The rows on the arc `(from, to]`, clockwise; from a place to itself is the whole circle.

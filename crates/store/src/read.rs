@@ -4,7 +4,7 @@
 //! them, and packs them differently, but the bytes of an item are the same for ever, because other items may be stored
 //! as differences to them.
 
-use crate::block::Kind as BlockKind;
+use crate::block::{Block, Kind as BlockKind};
 use crate::capture::{Body, Capture, Kind};
 use crate::coding;
 use crate::compress;
@@ -187,6 +187,42 @@ fn group_range(frame: &[u8], slot: u32) -> Option<Range<usize>> {
     Some(start..start.checked_add(len)?)
 }
 
+/// How many items there are in a block that needs no other to be read, and so may travel as it lies. `None`: it is of another kind.
+pub(crate) fn count_whole(block: &Block) -> Result<Option<usize>> {
+    if block.header.kind != BlockKind::Group {
+        return Ok(None);
+    }
+    let start = block.clone().unpacked_start(|start| Some(start.len()))?;
+    Cursor::new(&start).usize().map(Some).ok_or_else(|| Error::Damaged("a block cannot be read".into()))
+}
+
+/// The items of such a block, unpacked, slot by slot. `None`: it is of another kind, or not what we write, to the last byte.
+pub(crate) fn whole_items(kind: BlockKind, raw: Vec<u8>) -> Option<Vec<Item>> {
+    (kind == BlockKind::Group).then_some(())?;
+    let mut c = Cursor::new(&raw);
+    // Each length takes a byte at least.
+    let count = c.usize().filter(|count| *count <= raw.len())?;
+    let lens: Vec<usize> = (0..count).map(|_| c.usize()).collect::<Option<_>>()?;
+    let mut at = raw.len() - c.rest().len();
+    let mut ranges = Vec::with_capacity(count);
+    for len in lens {
+        let end = at.checked_add(len).filter(|end| *end <= raw.len())?;
+        ranges.push(at..end);
+        at = end;
+    }
+    (at == raw.len()).then_some(())?;
+    let frame = Arc::new(raw);
+    Some(ranges.into_iter().map(|range| Item { frame: frame.clone(), range }).collect())
+}
+
+/// A difference as it stands in a block of patches.
+#[derive(Debug)]
+pub(crate) struct Patch {
+    pub(crate) base: BaseRef,
+    pub(crate) raw_len: usize,
+    pub(crate) bytes: Vec<u8>,
+}
+
 impl ItemReader {
     pub(crate) fn new(packs: Packs, engine: Arc<dyn Engine>) -> Self {
         let frames = Cache::with_weighter(1024, FRAME_CACHE_BYTES, FrameWeight);
@@ -262,6 +298,26 @@ impl ItemReader {
         let frame = Frame { bytes: Arc::new(bytes), of };
         self.frames.insert((place.pack, place.offset), frame.clone());
         Ok(frame)
+    }
+
+    /// The patch at a place, or the whole block there, which is of another kind.
+    pub(crate) fn patch_or_block(&self, place: Place) -> Result<Result<Patch, Block>> {
+        let known = self.frames.get(&(place.pack, place.offset)).filter(|frame| frame.of == Of::Patches);
+        let frame = match known {
+            Some(frame) => frame,
+            None => {
+                let block = self.packs.block(place.pack, place.offset)?;
+                if block.header.kind != BlockKind::Patches {
+                    return Ok(Err(block));
+                }
+                let frame = Frame { bytes: Arc::new(block.unpacked()?), of: Of::Patches };
+                self.frames.insert((place.pack, place.offset), frame.clone());
+                frame
+            }
+        };
+        let found = take_delta(&frame.bytes, place.slot);
+        let (base, raw_len, patch) = found.ok_or_else(|| Error::Damaged("a block lacks a difference".into()))?;
+        Ok(Ok(Patch { base, raw_len, bytes: patch.to_vec() }))
     }
 
     /// What the difference at `from` was made to. It is looked for where it stood then: it does so still unless a compaction
@@ -421,7 +477,7 @@ impl ItemReader {
         }))
     }
 
-    fn raw_body(&self, sha256: &Sha256) -> Result<Vec<u8>> {
+    pub(crate) fn raw_body(&self, sha256: &Sha256) -> Result<Vec<u8>> {
         let place = self.body_place(sha256)?.map(|place| place.at);
         let Some(BodyAt::Raw { pack, offset }) = place else {
             return Err(Error::Damaged(format!("the body {sha256} is not in the index")));

@@ -4,6 +4,10 @@
 //! version of the URL? Then it is written as a difference to that. Otherwise it joins its neighbours in a shared frame.
 //! Bodies that are compressed already get a block of their own, as they are.
 
+mod adopt;
+
+pub(crate) use adopt::AdoptedBase;
+
 use crate::block::Kind as BlockKind;
 use crate::capture::{Body, Capture};
 use crate::coding;
@@ -13,8 +17,8 @@ use crate::envelope::{self, Where};
 use crate::error::{Error, Result};
 use crate::index::{BodyAt, BodyKey, Engine, Entry, EntryKey, Place, Table, body_key};
 use crate::limits::{
-    CHAIN_DEPTH_MAX, FRAME_BYTES, FRAME_BYTES_LONELY, PATCH_WORTH_SHARE, PATCHES_BYTES, RAW_BLOCK_BYTES_MIN,
-    ZSTD_LEVEL, ZSTD_LEVEL_AT_REST, ZSTD_LEVEL_FRAME,
+    CHAIN_DEPTH_MAX, FRAME_BYTES, FRAME_BYTES_LONELY, FRAME_BYTES_MAX, FRAME_PACKED_BYTES, PATCH_WORTH_SHARE,
+    PATCHES_BYTES, RAW_BLOCK_BYTES_MIN, ZSTD_LEVEL, ZSTD_LEVEL_AT_REST,
 };
 use crate::media::{is_compressed_media, is_text_media};
 use crate::pack::PackWriter;
@@ -46,6 +50,8 @@ pub(crate) struct Sealer<'a> {
     moved: HashMap<EntryKey, usize>,
     differ: Differ,
     level: i32,
+    /// How much the next frame of this site takes in.
+    frame_bytes: usize,
 }
 
 /// What is written together: a frame of items, then the differences, some of them to items in the frame.
@@ -117,6 +123,7 @@ impl<'a> Sealer<'a> {
             moved: HashMap::new(),
             differ: Differ::default(),
             level: ZSTD_LEVEL,
+            frame_bytes: FRAME_BYTES,
         }
     }
 
@@ -374,13 +381,14 @@ impl<'a> Sealer<'a> {
             }
         }
         let host = host_of_key(&id.key);
-        let full = self.waiting.item_bytes + item.len() > FRAME_BYTES;
+        let full = self.waiting.item_bytes + item.len() > self.frame_bytes;
         let other_site = self.waiting.host != host && self.waiting.item_bytes >= FRAME_BYTES_LONELY;
         if !self.waiting.items.is_empty() && (full || other_site) {
             self.flush()?;
         }
         if self.waiting.host != host {
             self.waiting.host = host.to_owned();
+            self.frame_bytes = FRAME_BYTES;
         }
         let item = Item::alone(item);
         self.waiting.item_bytes += item.len();
@@ -416,18 +424,19 @@ impl<'a> Sealer<'a> {
         }
         let raw = encode_group(&items);
         drop(items);
-        let offset = self.put_packed(BlockKind::Group, &raw, self.level.max(ZSTD_LEVEL_FRAME))?;
+        let (offset, packed_len) = self.put_packed(BlockKind::Group, &raw)?;
+        self.frame_bytes = frame_bytes_behind(raw.len(), packed_len);
         for (slot, (op, body)) in std::mem::take(&mut self.waiting.ops).into_iter().enumerate() {
             self.place(op, body, Place { pack: self.writer.number(), offset, slot: slot as u32 });
         }
         Ok(())
     }
 
-    /// Writes a block, packed if that makes it smaller, and says where it stands.
-    fn put_packed(&mut self, kind: BlockKind, raw: &[u8], level: i32) -> Result<u64> {
-        let packed = compress::pack(raw, level)?;
+    /// Writes a block, packed if that makes it smaller, and says where it stands and how long what it holds is there.
+    fn put_packed(&mut self, kind: BlockKind, raw: &[u8]) -> Result<(u64, usize)> {
+        let packed = compress::pack(raw, self.level)?;
         let (is_packed, payload) = if packed.len() < raw.len() { (true, &packed[..]) } else { (false, raw) };
-        self.writer.put(kind, is_packed, payload, raw.len())
+        Ok((self.writer.put(kind, is_packed, payload, raw.len())?, payload.len()))
     }
 
     /// Writes the waiting differences, in blocks that are cheap to read. Their bases have places by now, or stand before
@@ -456,7 +465,7 @@ impl<'a> Sealer<'a> {
                 all.push(out);
                 written.push((delta.op, delta.body));
             }
-            let offset = self.put_packed(BlockKind::Patches, &encode_group(&all), self.level)?;
+            let (offset, _) = self.put_packed(BlockKind::Patches, &encode_group(&all))?;
             for (slot, (op, body)) in written.into_iter().enumerate() {
                 self.place(op, body, Place { pack: self.writer.number(), offset, slot: slot as u32 });
             }
@@ -479,6 +488,12 @@ impl<'a> Sealer<'a> {
             }
         }
     }
+}
+
+/// How much a frame may take in, after its neighbour: as much as is likely to be packed to [`FRAME_PACKED_BYTES`].
+fn frame_bytes_behind(raw_len: usize, packed_len: usize) -> usize {
+    let bytes = FRAME_PACKED_BYTES as u64 * raw_len as u64 / packed_len.max(1) as u64;
+    (bytes as usize).clamp(FRAME_BYTES, FRAME_BYTES_MAX)
 }
 
 /// Where a body is already, and the item that has it, if one does.
@@ -510,5 +525,62 @@ pub(crate) fn entry_of(id: &EntryKey, capture: &Capture, media: String, shared: 
         released: false,
         place: None,
         mended: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::block;
+    use crate::capture::{Kind, Record};
+    use crate::disk::{Disk, sim::SimDisk};
+    use crate::index::MemoryEngine;
+    use herodotus_base::Timestamp;
+    use std::sync::Arc;
+
+    /// The frames of a pack: how long they are unpacked, and packed.
+    fn frames(disk: &SimDisk) -> Vec<(usize, usize)> {
+        let file = disk.open(&crate::pack::name(1)).unwrap();
+        let (mut at, len) = (block::FILE_HEADER_BYTES as u64, file.len().unwrap());
+        let mut frames = Vec::new();
+        while let Some(header) = block::read_header(&*file, at, len).unwrap() {
+            if header.kind == BlockKind::Group {
+                frames.push((header.raw_len, header.stored_len));
+            }
+            at += header.total_len();
+        }
+        frames
+    }
+
+    #[test]
+    fn frames_are_as_large_as_readers_can_bear() {
+        let disk = Arc::new(SimDisk::new());
+        let (store, _) = crate::Store::open_simulated(disk.clone(), Arc::new(MemoryEngine::new())).unwrap();
+        let noise = |n: u32| n.wrapping_mul(2_654_435_761).rotate_left(n % 32);
+        // One site of tables, which pack to a fifteenth or so, and one of words, which pack to less than half.
+        for (host, lines) in [("a-tables.example", 400), ("b-words.example", 1000)] {
+            for page in 0..120u32 {
+                let line = |n: u32| match lines {
+                    400 => format!(
+                        "<tr class=\"row\"><td class=\"name\">{}</td><td>1</td></tr>\n",
+                        noise(page * 400 + n) % 97
+                    ),
+                    _ => format!("{:x} {:x}\n", noise(page * 1000 + n), noise(n ^ page << 12)),
+                };
+                let (url, time) = (format!("http://{host}/{page}"), Timestamp::default());
+                let body = Body::new((0..lines).map(line).collect::<String>().into_bytes());
+                let head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n".to_vec();
+                let main = Record::new(Kind::Response, &url, time, head, body);
+                store.append(Capture { url, time, main, companions: Vec::new() }).unwrap();
+            }
+        }
+        store.seal().unwrap();
+        // A page of either site, and the lengths of items.
+        let slack = 32 * 1024;
+        let (tables, words): (Vec<_>, Vec<_>) = frames(&disk).into_iter().partition(|(raw, packed)| raw / packed > 4);
+        assert!(tables.len() > 2 && words.len() > 2, "{tables:?} {words:?}");
+        assert!(tables.iter().skip(1).any(|(raw, _)| *raw > 2 * FRAME_BYTES), "{tables:?}");
+        assert!(tables.iter().all(|(raw, packed)| *raw <= FRAME_BYTES_MAX + slack && *packed <= FRAME_PACKED_BYTES));
+        assert!(words.iter().all(|(raw, _)| *raw <= FRAME_BYTES + slack), "{words:?}");
     }
 }

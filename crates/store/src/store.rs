@@ -16,15 +16,18 @@ use crate::entity::EntityCache;
 use crate::error::{Error, Result};
 use crate::index::{Engine, EntryKey, LsmEngine, Place, Table, Totals, kind_is_capture};
 use crate::journal::{self, Act, Journal};
-use crate::limits::{BATCH_BYTES, BATCH_CAPTURES, RESERVE_BYTES};
+use crate::limits::{BATCH_BYTES, BATCH_CAPTURES, RESERVE_BYTES, ROOM_AMPLE_BYTES, ROOM_ASKED_EVERY_BYTES};
 use crate::lock::DirLock;
 use crate::pack::{self, PackWriter, Packs};
+use crate::places::PartsMemory;
 use crate::read::ItemReader;
 use crate::recover::{Recovery, recover_packs};
 use crate::seal::Sealer;
 use herodotus_base::{Sha1, Sha256};
 use std::io::Read;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Acquire;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
 use std::thread::JoinHandle;
 
@@ -66,6 +69,7 @@ pub(crate) struct Inner {
     pub(crate) engine: Arc<dyn Engine>,
     pub(crate) reader: ItemReader,
     pub(crate) entities: EntityCache,
+    pub(crate) parts: PartsMemory,
     pub(crate) writer: Mutex<PackWriter>,
     /// Held while the journal is written: the one who holds it syncs for all who wait.
     journal: Mutex<Journal>,
@@ -75,6 +79,8 @@ pub(crate) struct Inner {
     durable: Mutex<Durable>,
     synced: Condvar,
     poison: OnceLock<String>,
+    /// Blocks of other machines were taken in since the store was opened: what waits may have come in them, too.
+    pub(crate) has_adopted: AtomicBool,
     options: Options,
     _lock: Option<DirLock>,
 }
@@ -84,6 +90,8 @@ struct Pending {
     /// Acts taken in since the store was opened.
     appended: u64,
     active: Batch,
+    /// Until the active batch weighs this much, nobody need ask whether the disk has room.
+    room_upto: usize,
     sealing: Option<Arc<Batch>>,
     /// The thread that seals, or did last.
     sealer: Option<JoinHandle<()>>,
@@ -158,12 +166,14 @@ impl Store {
         let inner = Inner {
             reader: ItemReader::new(packs, engine.clone()),
             entities: EntityCache::new(),
+            parts: PartsMemory::default(),
             writer: Mutex::new(PackWriter::new(disk.clone(), newest, next_pack)?),
             journal: Mutex::new(Journal::new(disk.clone(), next_journal)),
             journal_synced: Condvar::new(),
             pending: Mutex::new(Pending {
                 appended: 0,
                 active: Batch::default(),
+                room_upto: 0,
                 sealing: None,
                 sealer: None,
                 next_journal: next_journal.wrapping_add(1),
@@ -172,6 +182,7 @@ impl Store {
             durable: Mutex::default(),
             synced: Condvar::new(),
             poison: OnceLock::new(),
+            has_adopted: AtomicBool::new(false),
             options,
             _lock: lock,
             disk,
@@ -254,10 +265,12 @@ impl Store {
             Act::Store(capture) => {
                 let id = capture.id();
                 let state = self.state(&pending, &id)?;
-                if needs_room && matches!(state, State::Absent | State::Released) {
-                    let waiting = pending.active.weight() + pending.sealing.as_ref().map_or(0, |batch| batch.weight());
+                let weight = pending.active.weight();
+                if needs_room && weight >= pending.room_upto && matches!(state, State::Absent | State::Released) {
+                    let waiting = weight + pending.sealing.as_ref().map_or(0, |batch| batch.weight());
                     // What waits is written twice: to the journal, and to a pack.
-                    self.inner.room_for(2 * waiting as u64)?;
+                    let spare = self.inner.room_for(2 * waiting as u64)?;
+                    pending.room_upto = if spare >= ROOM_AMPLE_BYTES { weight + ROOM_ASKED_EVERY_BYTES } else { 0 };
                 }
                 match state {
                     State::Absent => pending.active.store(capture, &id, block_sha1, false),
@@ -384,6 +397,7 @@ impl Store {
             pending.active.set_journaled(all);
         }
         let batch = Arc::new(std::mem::take(&mut pending.active));
+        pending.room_upto = 0;
         pending.sealing = Some(batch.clone());
         let number = pending.next_journal;
         // They are few at a time and removed soon: the numbers may go round.
@@ -492,12 +506,13 @@ impl Inner {
         self.poison.get().map_or(Ok(()), |why| Err(Error::Poisoned(why.clone())))
     }
 
-    /// Refuses what would use up the disk, while nothing is broken yet.
-    pub(crate) fn room_for(&self, bytes: u64) -> Result<()> {
+    /// Refuses what would use up the disk, while nothing is broken yet. Says how much would be left, as far as that is known.
+    pub(crate) fn room_for(&self, bytes: u64) -> Result<u64> {
         let wanted = bytes.saturating_add(RESERVE_BYTES);
-        match self.disk.free_bytes() {
+        let free = self.disk.free_bytes();
+        match free {
             Some(free) if free < wanted => Err(Error::Full { free, wanted }),
-            _ => Ok(()),
+            _ => Ok(free.map_or(0, |free| free - wanted)),
         }
     }
 
@@ -571,6 +586,11 @@ impl Inner {
         let mut sealer = Sealer::new(&self.reader, &*self.engine, &mut writer);
         for one in batch.captures() {
             let id = EntryKey::decode(one.key).ok_or_else(|| Error::Damaged("a batch lost its keys".into()))?;
+            // It came in a shipment while it waited here. Written again it would be another item under the same name, or lean on itself.
+            let is_here = || Ok::<_, Error>(self.reader.entry(&id)?.is_some_and(|entry| !entry.removed));
+            if !one.returns && self.has_adopted.load(Acquire) && is_here()? {
+                continue;
+            }
             if one.returns {
                 sealer.returning(&id, one.capture, one.block_sha1)?;
             } else {

@@ -9,7 +9,7 @@ mod support;
 use herodotus_ring::placement::Placement;
 use herodotus_store::disk::Disk;
 use herodotus_store::disk::sim::{Luck, SimDisk};
-use herodotus_store::{Body, Capture, EntryKey, Store};
+use herodotus_store::{Body, Capture, EntryKey, Outcome, Store};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::sync::Arc;
@@ -42,6 +42,8 @@ struct Run {
     note: Option<Vec<u8>>,
     /// Released and not stored again.
     away: BTreeSet<Vec<u8>>,
+    /// Another machine, which ships what it has.
+    donor: Store,
 }
 
 impl Run {
@@ -49,7 +51,32 @@ impl Run {
         let disk = SimDisk::new();
         let engine = TimedEngine::new(disk.clone());
         let (store, _) = Store::open_simulated(Arc::new(disk.clone()), Arc::new(engine.clone())).unwrap();
-        Self { disk, engine, store, reference: Reference::default(), note: None, away: BTreeSet::new() }
+        let elsewhere = (Arc::new(SimDisk::new()), Arc::new(herodotus_store::index::MemoryEngine::new()));
+        let (donor, _) = Store::open_simulated(elsewhere.0, elsewhere.1).unwrap();
+        Self { disk, engine, store, reference: Reference::default(), note: None, away: BTreeSet::new(), donor }
+    }
+
+    /// Another machine seals a round of pages, versions of those before among them, and ships them. They are durable without a commit.
+    fn ship(&mut self, round: i64) {
+        let mut captures = vec![picture(&format!("https://shipped.example/{round}.png"), round, round as u64)];
+        for p in 0..4 {
+            captures.push(page(&format!("https://shipped.example/p{p}"), round * 100 + p, (round * 7 + p) as u32));
+            captures.push(page(&format!("https://shipped.example/r{round}p{p}"), round, p as u32));
+        }
+        let mut ids: Vec<EntryKey> = captures.iter().map(Capture::id).collect();
+        ids.sort();
+        for capture in captures {
+            self.donor.append(capture.clone()).unwrap();
+            self.reference.appended.insert(capture.id().encode(), capture);
+        }
+        self.donor.seal().unwrap();
+        let mut shipper = self.donor.shipper(ids, 0).unwrap();
+        while let Some(shipment) = shipper.next_shipment().unwrap() {
+            let taken = self.store.take_shipment(&shipment).unwrap();
+            assert!(taken.entries.iter().all(|(_, outcome)| *outcome == Outcome::Stored), "{taken:?}");
+        }
+        assert!(shipper.left().is_empty());
+        self.acknowledge();
     }
 
     fn append(&mut self, capture: Capture) {
@@ -120,6 +147,9 @@ impl Run {
                 run.commit();
             }
             run.seal();
+            if round % 2 == 0 {
+                run.ship(round);
+            }
             run.append(page("https://example.org/p0", round * 100 + 50, (round * 7 + 3) as u32));
             match round {
                 0 => run.store.set_placement(Placement::ByHost).unwrap(),

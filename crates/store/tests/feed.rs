@@ -257,6 +257,20 @@ fn a_scan_over_more_than_a_page_of_what_waits_misses_nothing_even_if_it_is_seale
 }
 
 #[test]
+fn a_disk_that_had_room_and_fills_up_is_noticed_within_a_few_captures() {
+    let disk = SimDisk::new();
+    let store = open(&disk);
+    disk.set_free_bytes(Some(u64::MAX / 2));
+    store.append(page(&url(0), 0, 0)).unwrap();
+    disk.set_free_bytes(Some(RESERVE_BYTES - 1));
+    // None weighs less than its bookkeeping, some hundred bytes.
+    let refused = (1..1000).position(|n| store.append(page(&url(n), n, 0)).is_err()).expect("the disk is full");
+    assert_eq!(store.poisoned(), None);
+    store.seal().unwrap();
+    assert!(matches!(store.append(page(&url(2000), 2000, 0)), Err(Error::Full { .. })), "after {refused}");
+}
+
+#[test]
 fn on_a_disk_that_is_nearly_full_nothing_new_is_taken_in_and_nothing_breaks() {
     let disk = SimDisk::new();
     let store = open(&disk);

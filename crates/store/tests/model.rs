@@ -7,7 +7,7 @@ mod support;
 use herodotus_ring::placement::Placement;
 use herodotus_store::disk::sim::SimDisk;
 use herodotus_store::index::MemoryEngine;
-use herodotus_store::{Appended, Capture, EntryKey, Store, key_of};
+use herodotus_store::{Appended, Capture, EntryKey, Outcome, Store, key_of};
 use proptest::prelude::*;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -48,6 +48,14 @@ enum Op {
         at: i64,
         len: usize,
     },
+    /// Another machine ships so many versions of a URL, all but one of which may be left out, and pictures of another.
+    Ship {
+        url: usize,
+        at: i64,
+        many: i64,
+        without: i64,
+        version: u32,
+    },
     Remove(usize),
     /// So many captures from this one on.
     Release(usize, usize),
@@ -70,6 +78,8 @@ fn op() -> impl Strategy<Value = Op> {
         8 => (url.clone(), at.clone(), 0..9u32).prop_map(|(url, at, version)| Op::Page { url, at, version }),
         2 => (url.clone(), at.clone(), 0..4u64).prop_map(|(url, at, seed)| Op::Picture { url, at, seed }),
         2 => (url.clone(), at.clone(), 0..5u32).prop_map(|(url, at, version)| Op::Gzipped { url, at, version }),
+        2 => (url.clone(), at.clone(), 1..12i64, 0..30i64, 0..9u32)
+            .prop_map(|(url, at, many, without, version)| Op::Ship { url, at, many, without, version }),
         1 => (url, at, 0..3usize).prop_map(|(url, at, len)| Op::Tiny { url, at, len }),
         1 => (0..50usize).prop_map(Op::Remove),
         1 => Just(Op::Commit),
@@ -129,6 +139,21 @@ impl Home<'_> {
     }
 }
 
+/// What another machine holds, and ships.
+fn shipped(url: usize, at: i64, many: i64, version: u32) -> Vec<Capture> {
+    let mut captures = Vec::new();
+    for n in 0..many {
+        captures.push(page(URLS[url], at + n, version + n as u32 / 2));
+        if n % 3 == 0 {
+            captures.push(gzipped(URLS[(url + 1) % URLS.len()], at + n, version));
+        }
+        if n % 4 == 0 {
+            captures.push(picture(URLS[5], at + n, n as u64 / 2));
+        }
+    }
+    captures
+}
+
 /// Counts and sums, against the map.
 fn check_sums(store: &Store, model: &BTreeMap<Vec<u8>, Capture>, removed: &BTreeSet<Vec<u8>>, what: &str) {
     assert_eq!(&contents(store), model, "{what}");
@@ -153,6 +178,32 @@ fn check(home: &Home<'_>, ops: &[Op]) {
             Op::Picture { url, at, seed } => Some(picture(URLS[*url], *at, *seed)),
             Op::Gzipped { url, at, version } => Some(gzipped(URLS[*url], *at, *version)),
             Op::Tiny { url, at, len } => Some(with_body(URLS[*url], *at, "text/plain", noise(1, *len))),
+            Op::Ship { url, at, many, without, version } => {
+                let donor = simulated().open();
+                let captures: BTreeMap<_, _> =
+                    shipped(*url, *at, *many, *version).into_iter().map(|capture| (capture.id(), capture)).collect();
+                captures.values().for_each(|capture| _ = donor.append(capture.clone()).unwrap());
+                donor.seal().unwrap();
+                let ids = captures.keys().enumerate().filter(|(n, _)| *n as i64 != *without);
+                let mut shipper = donor.shipper(ids.map(|(_, id)| id.clone()).collect(), 0).unwrap();
+                while let Some(shipment) = shipper.next_shipment().unwrap() {
+                    for (id, outcome) in store.take_shipment(&shipment).unwrap().entries {
+                        let key = id.encode();
+                        match outcome {
+                            Outcome::Stored => {
+                                assert!(!removed.contains(&key), "{id:?}");
+                                released.remove(&key);
+                                assert!(model.insert(key, captures[&id].clone()).is_none(), "{id:?}");
+                            }
+                            Outcome::Known => assert!(model.contains_key(&key), "{id:?}"),
+                            Outcome::Removed => assert!(removed.contains(&key), "{id:?}"),
+                            Outcome::LacksBase => {}
+                            other => panic!("{id:?}: {other:?}"),
+                        }
+                    }
+                }
+                None
+            }
             Op::Remove(n) => {
                 // What was let go can be removed too: the removal is known wherever it comes again.
                 if let Some(key) = model.keys().chain(&released).nth(*n).cloned() {

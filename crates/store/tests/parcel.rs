@@ -273,6 +273,27 @@ fn what_is_damaged_here_is_told_and_does_not_hold_up_the_rest() {
 }
 
 #[test]
+fn what_the_disk_gives_no_more_is_told_and_does_not_hold_up_the_rest() {
+    let dir = tempfile::tempdir().unwrap();
+    let (from, _) = Store::open(dir.path()).unwrap();
+    let film = large("https://example.org/film", 1, put_blob(&from, &noise(3, 2_500_000)));
+    let captures = [film, page("https://example.org/", 1, 1)];
+    for capture in &captures {
+        from.append(capture.clone()).unwrap();
+    }
+    from.seal().unwrap();
+    for blob in std::fs::read_dir(dir.path().join("blobs")).unwrap() {
+        let path = blob.unwrap().path();
+        std::fs::remove_file(&path).unwrap();
+        // Not damage, but an error whenever it is read.
+        std::fs::create_dir(&path).unwrap();
+    }
+    let (parcel, covered) = from.parcel(&ids_of(&captures), |_| true, PARCEL_BYTES).unwrap();
+    assert_eq!((covered, parcel.entries), (2, 1));
+    assert_eq!(parcel.unreadable.iter().map(|(id, _)| id.clone()).collect::<Vec<_>>(), [captures[0].id()]);
+}
+
+#[test]
 fn parcels_are_bounded_and_a_capture_larger_than_one_says_that_it_needs_a_stream() {
     let words =
         |seed: u64| -> Vec<u8> { noise(seed, 60_000).iter().map(|b| b"etaoin shrdlu\n"[*b as usize % 14]).collect() };

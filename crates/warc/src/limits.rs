@@ -36,8 +36,9 @@ impl Default for ReadLimits {
 
 /// Bytes read from the file at a time.
 pub(crate) const SOURCE_BYTES: usize = 128 << 10;
-/// Decoded bytes held: an ordinary record, whole, so that its checksum is known before its first byte is handed out.
-pub(crate) const DECODED_BYTES: usize = 256 << 10;
+/// Decoded bytes held: an ordinary record, whole, so that its checksum is known before its first byte is handed out. Half of what long
+/// manuals hold is in pages of more than 256 KiB.
+pub(crate) const DECODED_BYTES: usize = 1 << 20;
 /// Input that a look at a possible gzip member may use. The tables of a deflate block take at most 0.6 KiB.
 pub(crate) const GZIP_PROBE_BYTES: usize = 2 << 10;
 /// The same for a zstd frame: one whole block, 128 KiB at most, and its headers.

@@ -7,7 +7,8 @@
 mod common;
 
 use common::*;
-use herodotus_warc::{Error, ReadLimits, Reader};
+use herodotus_warc::{Error, Item, ReadLimits, Reader};
+use std::io::{Read, Write};
 use std::path::Path;
 
 fn refusal(bytes: &[u8]) -> Error {
@@ -147,6 +148,33 @@ fn a_damaged_file_gzipped_as_one_keeps_what_is_before_the_damage() {
     let kept = outcome.numbers();
     assert!(kept.len() > 10 && kept == (0..kept.len()).collect::<Vec<_>>(), "{kept:?}");
     assert!(outcome.reasons().contains("damaged"), "{}", outcome.reasons());
+}
+
+#[test]
+fn what_stands_between_members_or_looks_like_one_misleads_nobody() {
+    let mut members = members();
+    // Zeros are padding.
+    members[1].extend_from_slice(&[0; 700]);
+    case(&concat(members.clone()), &[0, 1, 2, 3, 4], "");
+    // A member inside another, as it is: it seems to end where the inner one begins.
+    let inner = [body(2), gzip(&record(9)), b" and more of it".to_vec()].concat();
+    let mut stored = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::none());
+    stored.write_all(&record_with(2, &inner, |h| h)).unwrap();
+    members[2] = stored.finish().unwrap();
+    let fixture = Fixture::new(&concat(members.clone()));
+    let mut reader = fixture.open();
+    for n in 0..5 {
+        let Some(Item::Record(mut record)) = reader.next().unwrap() else { panic!("{n} is missing") };
+        let mut block = Vec::new();
+        record.block.read_to_end(&mut block).unwrap();
+        assert_eq!(block, if n == 2 { inner.clone() } else { body(n) });
+    }
+    assert!(reader.next().unwrap().is_none());
+    // Anything else is told, with a good checksum and length at its end too.
+    let trailer = members[3][members[3].len() - 8..].to_vec();
+    members[3].extend_from_slice(b"no member");
+    members[3].extend_from_slice(&trailer[..7]);
+    case(&concat(members), &[0, 1, 2, 3, 4], "not gzip");
 }
 
 #[test]

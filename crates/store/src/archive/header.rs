@@ -50,12 +50,15 @@ fn remove(fields: &mut Fields, names: &[&str]) {
 pub(super) fn drop_broken_digests(fields: &mut Fields) {
     fields.retain(|(name, value)| {
         let is_digest = ["WARC-Block-Digest", "WARC-Payload-Digest"].iter().any(|n| n.eq_ignore_ascii_case(name));
-        let well_formed = value.split_once(':').is_some_and(|(algorithm, digest)| {
-            let word =
-                |s: &str, more: &str| !s.is_empty() && s.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c));
-            word(algorithm, "-") && word(digest, "+/=-_")
-        });
-        !is_digest || well_formed
+        let is_well_formed = || {
+            value.split_once(':').is_some_and(|(algorithm, digest)| {
+                let word = |s: &str, more: &str| {
+                    !s.is_empty() && s.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c))
+                };
+                word(algorithm, "-") && word(digest, "+/=-_")
+            })
+        };
+        !is_digest || is_well_formed()
     });
 }
 

@@ -8,17 +8,25 @@ use std::sync::Mutex;
 
 /// Levels by how common they are: Apache and most libraries use 6, nginx 1, careful people 9 and 5.
 const LEVELS: [u8; 9] = [6, 1, 9, 5, 4, 2, 3, 7, 8];
+/// What one byte of deflate can stand for, at most (258 bytes in two bits).
+const DEFLATE_EXPANSION_MAX: usize = 1032;
 /// What was found last: servers come in runs.
 static LAST: Mutex<Params> = Mutex::new(Params { level: LEVELS[0], window_bits: 15, mem_level: 8 });
 
 /// Content, and what is needed to make the same gzip file of it: header, parameters, and what follows the stream.
 pub(super) fn unfold(body: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
     let header_len = header_len(body)?;
-    let (inner, stream_len) = inflate(&body[header_len..])?;
-    let (stream, rest) = body[header_len..].split_at_checked(stream_len)?;
-    let made_by = parameters(&inner, stream)?;
     // Checksum and length can be computed again; anything else behind the stream is kept as it is.
-    let rest = if rest == trailer(&inner) { None } else { Some(rest) };
+    let (inner, stream, rest) = match inflate_whole(&body[header_len..]) {
+        Some((inner, stream)) => (inner, stream, None),
+        None => {
+            let (inner, stream_len) = inflate(&body[header_len..])?;
+            let (stream, rest) = body[header_len..].split_at_checked(stream_len)?;
+            let rest = if rest == trailer(&inner) { None } else { Some(rest) };
+            (inner, stream, rest)
+        }
+    };
+    let made_by = parameters(&inner, stream)?;
     let mut params = vec![made_by.level, made_by.window_bits, made_by.mem_level];
     params.put_bytes(&body[..header_len]);
     params.push(u8::from(rest.is_some()));
@@ -69,6 +77,17 @@ pub(super) fn fold(params: &[u8], inner: &[u8]) -> Option<Vec<u8>> {
         _ => return None,
     }
     Some(out)
+}
+
+/// Content and stream of a body that ends, as nearly all do, with the checksum and length of its content: in one go, by libdeflate.
+fn inflate_whole(stream_and_trailer: &[u8]) -> Option<(Vec<u8>, &[u8])> {
+    let (stream, said) = stream_and_trailer.split_last_chunk::<8>()?;
+    let len = u32::from_le_bytes([said[4], said[5], said[6], said[7]]) as usize;
+    // What deflate cannot reach is not made room for.
+    (len <= UNFOLDED_BYTES_MAX && len / DEFLATE_EXPANSION_MAX <= stream.len()).then_some(())?;
+    let mut inner = vec![0; len];
+    let made = libdeflater::Decompressor::new().deflate_decompress(stream, &mut inner);
+    (made == Ok(len) && trailer(&inner) == *said).then_some((inner, stream))
 }
 
 /// Inflates a whole stream; says how many bytes of it were used.

@@ -241,6 +241,18 @@ impl Entry {
         out
     }
 
+    /// For another machine, to which it says nothing where this lies. One that waits in memory has no place yet, and is told whole too.
+    pub fn encode_told(&self) -> Vec<u8> {
+        let is_gone = self.removed && self.place.is_none();
+        let place = (!is_gone).then_some(Place { pack: 0, offset: 0, slot: 0 });
+        Self { place, mended: None, ..self.clone() }.encode_value()
+    }
+
+    /// What another machine told.
+    pub fn decode_told(id: EntryKey, value: &[u8]) -> Option<Self> {
+        Some(Self { place: None, mended: None, ..Self::decode(id, value)? })
+    }
+
     pub fn decode(id: EntryKey, value: &[u8]) -> Option<Self> {
         let mut c = Cursor::new(value);
         (c.u8()? == FORM).then_some(())?;
@@ -374,6 +386,19 @@ mod tests {
             let hidden = Entry { removed: true, released: true, mended: Some((300, 1 << 40)), ..e.clone() };
             assert_eq!(Entry::decode(id, &hidden.encode_value()).unwrap(), hidden);
         }
+    }
+
+    #[test]
+    fn another_machine_is_told_all_but_where_it_lies_even_of_what_waits_in_memory() {
+        let packed = Entry { mended: Some((3, 4)), ..entry() };
+        let waiting = Entry { place: None, ..entry() };
+        for told in [&packed, &waiting] {
+            assert_eq!(Entry::decode_told(told.id.clone(), &told.encode_told()).as_ref(), Some(&waiting));
+        }
+        let gone = Entry::gone(entry().id);
+        assert_eq!(Entry::decode_told(gone.id.clone(), &gone.encode_told()), Some(gone));
+        // As machines told it before.
+        assert_eq!(Entry::decode_told(packed.id.clone(), &packed.encode_value()), Some(waiting));
     }
 
     #[test]

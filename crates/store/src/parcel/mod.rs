@@ -20,6 +20,7 @@ mod layout;
 pub mod limits;
 mod proof;
 mod send;
+pub mod shipment;
 mod take;
 #[cfg(test)]
 mod tests;

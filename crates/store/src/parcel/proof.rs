@@ -26,6 +26,28 @@ pub(super) struct Unproven<'a> {
 #[derive(Clone, Debug)]
 pub(super) struct ProvenBody(Body);
 
+/// What was computed here of a body whose bytes stay where they are.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Attested {
+    digests: Digests,
+    len: u64,
+}
+
+impl Attested {
+    pub(super) fn of(body: &[u8]) -> Self {
+        Self { digests: hashing::of_body(body), len: body.len() as u64 }
+    }
+
+    /// Of the body of a capture that was attested before, or that the store gave out.
+    pub(super) fn of_main(capture: &Capture) -> Self {
+        Self { digests: capture.main.body.digests(), len: capture.main.body.len() }
+    }
+
+    pub(super) fn sha256(&self) -> Sha256 {
+        self.digests.sha256
+    }
+}
+
 /// What proving an item gives.
 #[derive(Debug)]
 pub(super) enum Proof {
@@ -93,23 +115,51 @@ impl<'a> Unproven<'a> {
         Ok(Proof::Whole(capture))
     }
 
+    /// The same for one who keeps the item as it is: nothing is copied, and what comes out has its body's digests in place of its bytes.
+    /// `elsewhere` are those of a body that the item does not have.
+    pub(super) fn attest(self, id: &EntryKey, elsewhere: Option<Attested>) -> Result<Capture, String> {
+        if self.envelope.id() != *id {
+            return Err("it is listed under a name that is not its own".into());
+        }
+        let body = match self.wire(elsewhere.is_some())? {
+            Some(wire) => Attested { digests: hashing::of_body(&wire), len: wire.len() as u64 },
+            None => elsewhere.ok_or("its body is not here")?,
+        };
+        if body.digests.sha256 != self.envelope.sha256 || body.len != self.envelope.body_len {
+            return Err("its body fails its digest".into());
+        }
+        let capture = self.envelope.with_body(Body::Blob { len: body.len, digests: body.digests });
+        check_names(&capture)?;
+        capture.check().map_err(|error| error.to_string())?;
+        Ok(capture)
+    }
+
     fn body(&self, elsewhere: Option<&ProvenBody>) -> Result<Body, String> {
+        match (self.wire(elsewhere.is_some())?, elsewhere) {
+            (Some(wire), _) => {
+                let digests = hashing::of_body(&wire);
+                Ok(Body::Bytes(wire.into(), digests))
+            }
+            (None, Some(body)) => Ok(body.0.clone()),
+            (None, None) => Err("its body is not in the parcel".into()),
+        }
+    }
+
+    /// The body as it came over the wire, if the item has it; nothing, if it is to be elsewhere, and there is one.
+    fn wire(&self, is_elsewhere: bool) -> Result<Option<Cow<'_, [u8]>>, String> {
         let envelope = &self.envelope;
         if envelope.body_len > BODY_IN_MEMORY_BYTES_MAX as u64 {
             return Err(format!("a body of {} bytes that is no file", envelope.body_len));
         }
         if envelope.body != Where::Here {
             let lacking = || "its body is not in the parcel".to_owned();
-            return elsewhere.filter(|_| self.rest.is_empty()).map(|body| body.0.clone()).ok_or_else(lacking);
+            return (is_elsewhere && self.rest.is_empty()).then_some(None).ok_or_else(lacking);
         }
-        let wire = if envelope.layers.is_empty() {
-            Cow::Borrowed(self.rest)
-        } else {
-            let folded = is_cheap(&envelope.layers).then(|| coding::fold(&envelope.layers, self.rest)).flatten();
-            Cow::Owned(folded.ok_or("its body cannot be put together again")?)
-        };
-        let digests = hashing::of_body(&wire);
-        Ok(Body::Bytes(wire.into(), digests))
+        if envelope.layers.is_empty() {
+            return Ok(Some(Cow::Borrowed(self.rest)));
+        }
+        let folded = is_cheap(&envelope.layers).then(|| coding::fold(&envelope.layers, self.rest)).flatten();
+        Ok(Some(Cow::Owned(folded.ok_or("its body cannot be put together again")?)))
     }
 
     fn announce(self) -> Result<Proof, String> {

@@ -35,6 +35,8 @@ impl Store {
                 Ok(Loaded::Full) => break,
                 Ok(Loaded::Unknown) => parcel.unknown.push(id.clone()),
                 Err(Error::Damaged(why)) => parcel.unreadable.push((id.clone(), why)),
+                // A disk that gives one capture no more is no reason to keep the others.
+                Err(error @ Error::Disk { .. }) => parcel.unreadable.push((id.clone(), error.to_string())),
                 Err(e) => return Err(e),
             }
             covered += 1;

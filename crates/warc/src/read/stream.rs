@@ -161,7 +161,15 @@ impl Stream {
                 self.ended = self.source.fill()?.is_empty();
                 return Ok(!self.ended);
             }
-            Codec::Gzip(gunzip) => gunzip.begin(&mut self.source)?,
+            Codec::Gzip(gunzip) => {
+                // What may be a bomb is watched as it expands.
+                let room = self.out.len().min(usize::try_from(self.expansion_free).unwrap_or(usize::MAX));
+                if let Some(whole) = gunzip.whole(&mut self.source, &mut self.out[..room])? {
+                    (self.inside, self.ended, self.end, self.member_at) = (true, true, whole.bytes, whole.at);
+                    return Ok(true);
+                }
+                gunzip.begin(&mut self.source)?
+            }
             Codec::Zstd(unzstd) => unzstd.begin(&mut self.source)?,
         };
         if let Some(at) = begun {

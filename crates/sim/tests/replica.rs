@@ -4,8 +4,10 @@
 
 mod support;
 
-use herodotus_sim::replica::{Options, Storm, StormEnd, run as figures};
+use herodotus_replica::custody::Planted;
+use herodotus_sim::replica::{Lie, LieEnd, Options, Storm, StormEnd, run as figures};
 use std::collections::BTreeMap;
+use std::time::Duration;
 use support::on_all_cores;
 
 fn run(seeds: std::ops::Range<u64>) -> Vec<(u64, StormEnd)> {
@@ -56,6 +58,7 @@ fn a_thousand_storms_lose_nothing_that_was_promised_and_end_with_every_copy_in_i
     );
     assert!(bad.is_empty(), "{} of {} seeds", bad.len(), ends.len());
     assert!(ends.iter().all(|(_, end)| end.faults >= 100 && end.past_wakes == 0));
+    assert_eq!(tally.get("honest owners distrusted"), None, "by machines that bear no false witness");
 }
 
 /// Storms that found something, each with what it was. They have changed with the simulator since, and cost little.
@@ -136,4 +139,20 @@ fn what_cannot_be_simulated_is_refused_with_a_reason() {
     assert!(fails(Options { copies: vec![6, 0], ..Options::default() }).contains("copies"));
     assert!(fails(Options { session_median_hours: vec![f64::NAN], ..Options::default() }).contains("NaN"));
     assert!(fails(Options { returns: 1.5, ..Options::default() }).contains("1.5"));
+}
+
+/// What PROMISES.md says of owners: an audit comes every hour, and failures are a lie after a quarter of one.
+#[test]
+fn an_owner_that_lies_is_found_within_an_hour_and_a_quarter_and_its_copies_are_made_elsewhere() {
+    let ends: Vec<_> = (0..number("LIES", 5)).map(|seed| Lie::new(seed).run()).collect();
+    let minutes = |time: Option<Duration>| time.unwrap_or(Duration::MAX).as_secs_f64() / 60.0;
+    let most = |pick: fn(&LieEnd) -> Option<Duration>| ends.iter().map(|end| minutes(pick(end))).fold(0.0, f64::max);
+    let (found, copied, replaced) = (most(|end| end.found), most(|end| end.copied), most(|end| end.replaced));
+    println!(
+        "found after {found:.1} minutes at most, copied after {copied:.1}, one that died replaced after {replaced:.1}"
+    );
+    assert!(ends.iter().all(|end| end.entries > 0));
+    assert!(found <= 76.0 && copied <= 80.0 && replaced <= 45.0, "{ends:?}");
+    let believed = Lie::new(0).plant(Planted::TrustOwners).run();
+    assert_eq!((believed.found, believed.replaced), (None, None));
 }

@@ -37,3 +37,8 @@ fn forgetting_at_a_crash_what_was_not_pushed_is_found() {
 fn keeping_bytes_that_were_not_looked_at_is_found() {
     assert_found(Planted::AcceptUnverified, "wrong bytes were kept");
 }
+
+#[test]
+fn believing_every_owner_is_found() {
+    assert_found(Planted::TrustOwners, "beside the liars");
+}

@@ -6,10 +6,11 @@
 //! passed its audits; a gained arc is not answered for before it was compared with those who held it. Lost at a restart is only
 //! what is believed of others: everything is compared anew.
 //!
-//! The owner drives, successors are driven; decision 0012 says why.
+//! The owner drives, successors are driven; decision 0012 says why. Successors audit the owner too, and see to its arc beside one that fails; decision 0017.
 
 mod config;
 mod order;
+mod oversight;
 mod planted;
 mod strays;
 mod tenure;
@@ -24,17 +25,19 @@ pub use uptimes::Uptimes;
 
 use herodotus_base::{Id, PeerKey};
 use herodotus_ring::Contact;
+use oversight::Oversight;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 use strays::Strays;
 use tenure::Tenure;
 
-/// The custodian of everything that a machine holds: one tenure for each of its nodes, and the strays.
+/// The custodian of everything that a machine holds: one tenure for each of its nodes, the strays, and an eye on those whose arcs it copies.
 #[derive(Clone, Debug)]
 pub struct Custodian {
     config: Config,
     tenures: BTreeMap<Id, Tenure>,
     strays: Strays,
+    oversight: Oversight,
     /// Orders that were given out, and for whom they are.
     open: BTreeMap<OrderId, (Owner, Task)>,
     ready: VecDeque<Order>,
@@ -50,12 +53,19 @@ pub struct Custodian {
 enum Owner {
     Tenure(Id),
     Strays,
+    /// Of the owner of an arc that is entrusted to us.
+    Oversight(Id),
+}
+
+fn overlap(one: (Id, Id), other: (Id, Id)) -> bool {
+    one.1.is_in(other.0, other.1) || other.1.is_in(one.0, one.1)
 }
 
 impl Custodian {
     pub fn new(machine: PeerKey, config: Config) -> Self {
         Self {
             strays: Strays::new(machine, &config),
+            oversight: Oversight::new(machine),
             config,
             tenures: BTreeMap::new(),
             open: BTreeMap::new(),
@@ -76,6 +86,7 @@ impl Custodian {
         };
         if is_new {
             self.strays.stir(now);
+            self.oversight.own(arc);
         }
         self.work();
     }
@@ -111,12 +122,14 @@ impl Custodian {
     pub fn peer_dead(&mut self, now: Duration, machine: PeerKey) {
         self.now = now;
         self.tenures.values_mut().for_each(|tenure| tenure.lose(now, machine));
+        self.oversight.peer_dead(now, machine);
     }
 
     /// How long a machine has been up, as far as we saw it ourselves.
     pub fn seen_up(&mut self, machine: PeerKey, uptime: Duration) {
         let (now, config) = (self.now, &self.config);
         self.tenures.values_mut().for_each(|tenure| tenure.seen_up(now, machine, uptime, config));
+        self.oversight.seen_up(now, machine, uptime, config);
     }
 
     /// Another machine wants to let go of what it holds at a place of ours. Whoever is told that it may does not count from then on.
@@ -127,10 +140,10 @@ impl Custodian {
     }
 
     /// Another machine asks whether we hold what lies on `(from, to]`, to let go of it. If that is true, we are relied on for the grace, and
-    /// keep it. If not, it must be told no, whatever we hold: we are letting it go ourselves. To be asked before looking at what we hold.
+    /// keep it. If not, it must be told no, whatever we hold: we are letting it go ourselves, or do not believe its owner. To be asked before looking at what we hold.
     pub fn vouch(&mut self, now: Duration, from: Id, to: Id) -> bool {
         self.now = now;
-        self.strays.vouch(now, (from, to), &self.config)
+        !self.oversight.is_doubtful((from, to)) && self.strays.vouch(now, (from, to), &self.config)
     }
 
     /// Something could not be handed to a machine: it is compared soon.
@@ -150,12 +163,13 @@ impl Custodian {
             return None;
         }
         let due = self.tenures.values().filter_map(|tenure| tenure.due(self.now, &self.config)).min();
-        due.into_iter().chain(self.strays.due()).min()
+        due.into_iter().chain(self.strays.due()).chain(self.oversight.due(self.now, &self.config)).min()
     }
 
     pub fn handle_timeout(&mut self, now: Duration) {
         self.now = now;
         self.tenures.values_mut().for_each(|tenure| tenure.pass_time(now, &self.config));
+        self.oversight.pass_time(now, &self.config);
         self.work();
     }
 
@@ -173,9 +187,20 @@ impl Custodian {
                     tenure.done(now, &task, &outcome, &self.config);
                 }
             }
-            Owner::Strays => {
-                let others = self.others_seen();
-                self.strays.done(now, &task, outcome, others, &self.config);
+            Owner::Strays => match &outcome {
+                Outcome::Surveyed(found) if self.is_disbelieved(found) => {
+                    self.strays.disbelieve(now, found, &self.config);
+                }
+                _ => {
+                    let others = self.others_seen();
+                    self.strays.done(now, &task, outcome, others, &self.config);
+                }
+            },
+            Owner::Oversight(owner) => {
+                if self.oversight.done(now, owner, &task, &outcome, &self.config) {
+                    // Who is to hold its arc beside it is asked for at once.
+                    self.strays.stir(now);
+                }
             }
         }
         self.work();
@@ -243,6 +268,20 @@ impl Custodian {
         self.moves
     }
 
+    /// Owners of what is entrusted to us that have failed their audits, and their arcs.
+    pub fn distrusted_owners(&self) -> impl Iterator<Item = (&Contact, (Id, Id))> {
+        self.oversight.distrusted()
+    }
+
+    /// Whether the owner of what a survey found is distrusted.
+    fn is_disbelieved(&mut self, found: &Survey) -> bool {
+        let Survey::Found { piece, owner, holders } = found else { return false };
+        let next = self.tenures.iter().min_by_key(|(node, _)| owner.id.distance_to(**node));
+        let behind_us: Vec<Contact> = next.map(|(_, tenure)| tenure.line().cloned().collect()).unwrap_or_default();
+        let (first, own) = (piece.from.plus_power(0), self.tenures.keys().copied());
+        self.oversight.see(self.now, first, (owner, holders), own, &behind_us, &self.config)
+    }
+
     /// Orders under way.
     pub fn under_way(&self) -> impl Iterator<Item = &Task> {
         self.open.values().map(|(_, task)| task)
@@ -278,6 +317,11 @@ impl Custodian {
             {
                 wanted = Some((strays::RANK, Owner::Strays, task));
             }
+            if let Some((rank, node, task)) = self.oversight.wants(self.now, &self.config)
+                && wanted.as_ref().is_none_or(|(best, ..)| rank < *best)
+            {
+                wanted = Some((rank, Owner::Oversight(node), task));
+            }
             let Some((_, owner, task)) = wanted else { break };
             match owner {
                 Owner::Tenure(node) => {
@@ -286,11 +330,12 @@ impl Custodian {
                     }
                 }
                 Owner::Strays => self.strays.begin(&task),
+                Owner::Oversight(node) => self.oversight.begin(node, &task),
             }
             let id = OrderId(self.next);
             self.next += 1;
             self.open.insert(id, (owner, task.clone()));
-            self.ready.push_back(Order { id, task, gives_only: owner == Owner::Strays });
+            self.ready.push_back(Order { id, task, gives_only: !matches!(owner, Owner::Tenure(_)) });
         }
     }
 }

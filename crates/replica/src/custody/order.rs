@@ -23,6 +23,9 @@ pub enum Task {
     Compare { with: Contact, from: Id, to: Id },
     /// Let the other prove that it has some entries on the arc: which ones follows from the nonce.
     Audit { with: Contact, from: Id, to: Id, nonce: u64 },
+    /// The same of the owner of an arc that we copy. Nothing that is on its way is a lie: some entries that we have are picked, the owner is brought what it lacks of
+    /// the arc (nothing is taken), and only then asked to prove that it has those.
+    Prove { with: Contact, from: Id, to: Id, nonce: u64 },
     /// Find the first place held here behind `after`, not going round, that lies on none of our own arcs; ask its owner who holds
     /// it; and say what we hold on the owner's arc from there on, of bounded size.
     Survey { after: Id },
@@ -36,12 +39,14 @@ pub enum Task {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[expect(clippy::large_enum_variant, reason = "a handful of them are alive at once")]
 pub enum Outcome {
-    /// Compare: both have everything. Audit: it was right. Confirm: it holds everything. Release: done.
+    /// Compare: both have everything. Audit, proof: it was right. Confirm: it holds everything. Release: done.
     Well,
     /// Compare: not all could be brought over. Confirm: it lacks something. Release: the piece has changed.
     Partly,
-    /// Audit: it answered wrongly.
+    /// Audit, proof: it answered wrongly, or has not what it should.
     Wrong,
+    /// Proof: it took what it lacked, and did not answer then.
+    Unproven,
     /// Nobody answered, or something of ours failed.
     Failed,
     Surveyed(Survey),

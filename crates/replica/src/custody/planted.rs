@@ -10,4 +10,6 @@ pub enum Planted {
     ForgetPushOnCrash,
     /// What comes over the network is stored without looking at its digest. (Carried out by those around the machine.)
     AcceptUnverified,
+    /// Owners are not audited.
+    TrustOwners,
 }

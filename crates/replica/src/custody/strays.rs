@@ -1,6 +1,6 @@
 //! What is held here and is not on our own arcs: entrusted by its owner, or a stray that is brought home and then let go.
 
-use super::{Config, Outcome, Planted, Survey, Task};
+use super::{Config, Outcome, Planted, Survey, Task, overlap};
 use crate::Sum;
 use herodotus_base::{Id, PeerKey};
 use herodotus_ring::Contact;
@@ -84,10 +84,6 @@ pub(super) struct Strays {
     is_clean: bool,
     found_astray: bool,
     is_busy: bool,
-}
-
-fn overlap(one: (Id, Id), other: (Id, Id)) -> bool {
-    one.1.is_in(other.0, other.1) || other.1.is_in(one.0, one.1)
 }
 
 impl Strays {
@@ -242,8 +238,7 @@ impl Strays {
             if self.entrusted.len() > ENTRUSTED_MAX {
                 self.entrusted.pop_front();
             }
-            // An arc that goes round is the last of the round.
-            return if to <= piece.from { self.end_round(now, config) } else { self.advance(now, to, config) };
+            return self.advance_behind(now, piece, to, config);
         }
         self.found_astray = true;
         let counted = holders.holders.into_iter().filter(|holder| holder.counts);
@@ -264,6 +259,23 @@ impl Strays {
         if let Some(homing) = self.homing.take() {
             self.advance(now, homing.piece.to, config);
         }
+    }
+
+    /// What the owner of a piece says is not believed: nothing is let go there, and what we answered for we still do.
+    pub(super) fn disbelieve(&mut self, now: Duration, found: &Survey, config: &Config) {
+        let Survey::Found { piece, holders, .. } = found else { return };
+        (self.is_busy, self.homing, self.next_at) = (false, None, now);
+        let is_its = |known: &&mut (Id, Id, Duration)| overlap((known.0, known.1), holders.arc) && now < known.2;
+        self.entrusted.iter_mut().filter(is_its).for_each(|known| known.2 = now + config.survey_every * 2);
+        self.advance_behind(now, *piece, holders.arc.1, config);
+    }
+
+    /// Goes on behind the arc that a piece lies on. One that goes round is the last of the round.
+    fn advance_behind(&mut self, now: Duration, piece: Piece, to: Id, config: &Config) {
+        if to <= piece.from {
+            return self.end_round(now, config);
+        }
+        self.advance(now, to, config);
     }
 
     /// Goes on behind a place; one that is not ahead was reached by going round.

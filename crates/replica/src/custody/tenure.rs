@@ -105,6 +105,21 @@ impl Tenure {
         tenure
     }
 
+    /// Of one that sees to an arc beside its owner: nothing of it is gained, only given.
+    pub(super) fn deputy(owner: Contact, arc: (Id, Id), now: Duration) -> Self {
+        Self { gaps: Vec::new(), ..Self::new(owner, arc, now) }
+    }
+
+    /// As a deputy: how the arc and those who follow its owner are now.
+    pub(super) fn stand_in(&mut self, now: Duration, arc: (Id, Id), line: &[Contact], config: &Config) {
+        if arc != self.arc {
+            self.arc = arc;
+            self.holdings.iter_mut().for_each(|holding| holding.doubt(now));
+        }
+        self.set_line(now, line, config);
+        self.gaps.clear();
+    }
+
     pub(super) fn leave(&mut self) {
         self.is_leaving = true;
     }
@@ -283,9 +298,10 @@ impl Tenure {
     }
 
     /// Who is to get what is stored here: those who are to hold the arc, without the lost. If they are fewer than `min`, some who follow as well: what
-    /// comes in while our neighbours are away is not to lie here alone. It is a stray with them.
+    /// comes in while our neighbours are away is not to lie here alone. It is a stray with them. A ring of one copy asks for none.
     pub(super) fn push_to(&self, now: Duration, min: usize, config: &Config) -> Vec<Contact> {
         let mut targets = self.live_wanted(now, config);
+        let min = if config.copies > 1 { min } else { 0 };
         let rest = self.holdings.iter().filter(|holding| holding.lost_at.is_none() && !holding.is_distrusted);
         for holding in rest {
             if targets.len() >= min {
@@ -296,6 +312,11 @@ impl Tenure {
             }
         }
         targets
+    }
+
+    /// Machines that follow us and are there, as they follow.
+    pub(super) fn line(&self) -> impl Iterator<Item = &Contact> {
+        self.holdings.iter().filter(|holding| holding.lost_at.is_none()).map(|holding| &holding.contact)
     }
 
     /// Other machines that we see.

@@ -50,6 +50,8 @@ pub(super) struct Job {
     part: Option<(usize, bool, u64)>,
     is_begun: bool,
     waited: u64,
+    /// What the other is to prove when it has everything.
+    sample: Vec<usize>,
 }
 
 /// Why bytes were not taken.
@@ -69,8 +71,8 @@ impl World {
     }
 
     fn job(&mut self, what: What, by: Who, with: Option<Who>, after: u64) {
-        let (moves, chunk) = (VecDeque::new(), Vec::new());
-        self.begin(Job { what, by, with, moves, chunk, part: None, is_begun: false, waited: 0 }, after);
+        let (moves, chunk, sample) = (VecDeque::new(), Vec::new(), Vec::new());
+        self.begin(Job { what, by, with, moves, chunk, part: None, is_begun: false, waited: 0, sample }, after);
     }
 
     fn latency(&mut self, one: usize, other: usize) -> u64 {
@@ -81,9 +83,10 @@ impl World {
     pub(super) fn take_order(&mut self, machine: usize, order: Order) {
         let by = self.who(machine);
         let with = match &order.task {
-            Task::Compare { with, .. } | Task::Audit { with, .. } | Task::Confirm { with, .. } => {
-                self.by_key.get(&with.key).copied()
-            }
+            Task::Compare { with, .. }
+            | Task::Audit { with, .. }
+            | Task::Prove { with, .. }
+            | Task::Confirm { with, .. } => self.by_key.get(&with.key).copied(),
             Task::Survey { .. } | Task::Release { .. } => None,
         };
         let after = self.latency(machine, with.unwrap_or(machine));
@@ -152,7 +155,11 @@ impl World {
         match what {
             What::Order(Order { task: Task::Audit { from, to, .. }, .. }) => Some(self.audit(here, there, (from, to))),
             What::Order(Order { task: Task::Confirm { piece, .. }, .. }) => Some(self.confirm(here, there, piece)),
-            What::Order(Order { task: Task::Compare { from, to, .. }, gives_only, .. }) => {
+            What::Order(Order {
+                task: Task::Compare { from, to, .. } | Task::Prove { from, to, .. },
+                gives_only,
+                ..
+            }) => {
                 if self.machines[there].serving >= self.setting.served_max {
                     // It is waited for, for a while.
                     job.is_begun = false;
@@ -160,6 +167,9 @@ impl World {
                     return (job.waited > CALL_WAIT).then_some(Outcome::Failed);
                 }
                 self.machines[there].serving += 1;
+                if let What::Order(Order { task: Task::Prove { .. }, .. }) = job.what {
+                    job.sample = self.sample(here, (from, to));
+                }
                 let (a, b) = (&self.machines[here], &self.machines[there]);
                 if !a.is_liar && !b.is_liar {
                     for range in self.table.on(from, to) {
@@ -377,8 +387,8 @@ impl World {
     }
 
     fn end_service(&mut self, job: &Job) {
-        let is_served =
-            matches!(&job.what, What::Order(order) if matches!(order.task, Task::Compare { .. })) && job.is_begun;
+        let compares = |task: &Task| matches!(task, Task::Compare { .. } | Task::Prove { .. });
+        let is_served = matches!(&job.what, What::Order(order) if compares(&order.task)) && job.is_begun;
         if let Some(with) = job.with.filter(|with| is_served && self.is_alive(*with)) {
             let serving = &mut self.machines[with.machine].serving;
             *serving = serving.saturating_sub(1);
@@ -394,11 +404,21 @@ impl World {
         self.end_service(&job);
         let here = job.by.machine;
         match job.what {
-            What::Order(Order { id, task, .. }) => {
-                self.note_outcome(job.by, &task, &outcome);
+            What::Order(Order { id, task, gives_only }) => {
+                let outcome = match &task {
+                    Task::Prove { .. } if outcome == Outcome::Well => self.prove(here, job.with, &job.sample),
+                    _ => outcome,
+                };
+                // What is only given are strays and what others own: it says nothing of who counts here.
+                if !gives_only {
+                    self.note_outcome(job.by, &task, &outcome);
+                }
                 // Silence is only known for what it is after a while.
                 let now = self.clock();
                 self.machines[here].custodian.handle_outcome(now, id, outcome);
+                if let Task::Prove { with, .. } = &task {
+                    self.note_distrust(here, with.key);
+                }
                 self.pump(here);
             }
             What::Hand(entry) => self.end_hand(job.by, job.with, entry, &outcome),
@@ -488,15 +508,66 @@ impl World {
         }
     }
 
-    /// Has a holder prove that it has the bytes of some entries that we have too. Both read them, and see damage of their own.
-    fn audit(&mut self, here: usize, there: usize, (from, to): (Id, Id)) -> Outcome {
-        let mut ours: Vec<usize> = Vec::new();
-        for range in self.table.on(from, to) {
-            ours.extend(self.machines[here].has.on(range));
+    /// Whether a machine distrusts an owner from now on, as seen from outside.
+    fn note_distrust(&mut self, here: usize, owner: PeerKey) {
+        let is_distrusted = self.machines[here].custodian.distrusted_owners().any(|(known, _)| known.key == owner);
+        let Some(owner) = self.by_key.get(&owner).copied() else { return };
+        let is_new = match is_distrusted {
+            true => self.machines[here].disbelieves.insert(owner),
+            false => {
+                self.machines[here].disbelieves.remove(&owner);
+                false
+            }
+        };
+        let (now, is_false) = (self.now, self.machines[here].is_false_witness);
+        let m = &mut self.machines[owner];
+        match is_new {
+            false => {}
+            true if is_false => self.record.count("owners distrusted by false witnesses"),
+            true if m.is_liar => {
+                m.found_at = m.found_at.or(Some(now));
+                self.record.count("liars distrusted by one whose copies they own");
+            }
+            true => self.record.count("honest owners distrusted"),
         }
+    }
+
+    /// Some of what is held on an arc.
+    fn sample(&mut self, here: usize, (from, to): (Id, Id)) -> Vec<usize> {
+        let mut ours = self.entries_on(here, from, to);
         let skip = self.chance.below(ours.len());
         ours.rotate_left(skip);
         ours.truncate(CHALLENGE_MAX);
+        ours
+    }
+
+    /// Has an owner prove what was picked before it was brought what it lacked.
+    fn prove(&mut self, here: usize, with: Option<Who>, sample: &[usize]) -> Outcome {
+        let Some(there) = with.map(|with| with.machine).filter(|there| self.reach(here, *there)) else {
+            return Outcome::Unproven;
+        };
+        if self.machines[here].is_false_witness {
+            return Outcome::Wrong;
+        }
+        // Who is slow may not be done in time.
+        if self.machines[there].slowness > 1 && self.chance.happens(0.5) {
+            return Outcome::Unproven;
+        }
+        // What has left us meanwhile proves nothing.
+        if sample.iter().any(|entry| !self.machines[here].has.has(*entry)) {
+            return Outcome::Failed;
+        }
+        self.challenge(here, there, sample)
+    }
+
+    /// Has a holder prove that it has the bytes of some entries that we have too.
+    fn audit(&mut self, here: usize, there: usize, arc: (Id, Id)) -> Outcome {
+        let ours = self.sample(here, arc);
+        self.challenge(here, there, &ours)
+    }
+
+    /// Both read some entries, and see damage of their own.
+    fn challenge(&mut self, here: usize, there: usize, ours: &[usize]) -> Outcome {
         for machine in [here, there] {
             let damaged: Vec<usize> =
                 ours.iter().copied().filter(|entry| self.machines[machine].bad.has(*entry)).collect();

@@ -6,6 +6,7 @@
 
 mod errands;
 mod figures;
+mod lie;
 mod promises;
 mod record;
 mod report;
@@ -14,5 +15,6 @@ mod storm;
 mod world;
 
 pub use figures::{Options, run};
+pub use lie::{Lie, LieEnd};
 pub use report::{Report, Row};
 pub use storm::{Storm, StormEnd};

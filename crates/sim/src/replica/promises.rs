@@ -1,7 +1,7 @@
 //! What must be so when faults have stopped and there was time to settle: one function for each promise.
 
 use super::record::{Fate, Harm};
-use super::storm::{LIE_MAX, REPAIR};
+use super::storm::{LIE_FOUND, REPAIR};
 use super::world::{HOUR, MINUTE, World};
 use std::collections::BTreeSet;
 
@@ -43,8 +43,8 @@ impl World {
     /// Why the loss of an entry is more than what is promised against, if it is.
     fn excuse(&self, fate: &Fate, harms: &[(u64, Harm)]) -> Option<&'static str> {
         let (lost, acked) = (fate.lost?, fate.acked?);
-        // What was handed to a liar by one who is to hold it too is not passed on before the liar has gone.
-        let lie = |harm: Harm| if harm == Harm::Lie { LIE_MAX } else { 0 };
+        // What was handed to a liar by one who is to hold it too is not passed on before the liar is found.
+        let lie = |harm: Harm| if harm == Harm::Lie { LIE_FOUND } else { 0 };
         let within = |time: u64| {
             let recent = harms.iter().filter(move |(at, harm)| *at <= lost && at + time + lie(*harm) >= lost);
             recent.map(|(_, harm)| *harm)
@@ -59,6 +59,31 @@ impl World {
             return Some("with rot");
         }
         None
+    }
+
+    /// Everything lies on as many honest machines as there are to be copies, whoever owns it and lies.
+    pub(super) fn check_beside_liars(&mut self) {
+        for entry in 0..self.table.len() {
+            let place = self.table.place(entry);
+            let Some(any) = self.members.values().next().copied() else { return };
+            let owner = self.from(any, place).next();
+            let honest = self.from(any, place).filter(|machine| !self.machines[*machine].is_liar);
+            let should: Vec<usize> = honest.take(self.setting.custody.copies).collect();
+            if self.record.fates[entry].good == 0 {
+                continue;
+            }
+            for machine in should {
+                let m = &self.machines[machine];
+                if !m.has.has(entry) || m.bad.has(entry) {
+                    let is_bad = m.bad.has(entry);
+                    self.record.say(|| {
+                        format!(
+                            "entry {entry} of machine {owner:?} is not on machine {machine} beside the liars (damaged: {is_bad})"
+                        )
+                    });
+                }
+            }
+        }
     }
 
     /// Everything lies on the owner and those who follow it, as many as there are to be copies, whole; nowhere else; and they know it.

@@ -1,11 +1,14 @@
 //! A storm: some days in which machines crash and come back at once, late, or with an empty disk; go for good; are cut off from each other; have bits flip, a
-//! full disk, a slow line; lie; and join. Then faults stop, and after [`SETTLE`] every promise must hold.
+//! full disk, a slow line; lie, accuse others of it; and join. Then faults stop, and after [`SETTLE`] every promise must hold.
+//!
+//! Liars that are there when faults stop stay for a while: everything must then lie on as many others as it should. After that they go, and all is as if they had
+//! never been there.
 //!
 //! In three storms of four, harm stays within what is promised: never are as many machines as there are copies down, or emptied, or lying at once, nor were
 //! within the repair time ([`REPAIR`]). The fourth is *wild*: there, losses are counted; everything else must hold all the same.
 
 use super::shelf::Table;
-use super::world::{Event, HOUR, MINUTE, SECOND, Setting, State, World};
+use super::world::{Event, HOUR, MINUTE, Machine, SECOND, Setting, State, World};
 use crate::chance::{Chance, mix};
 use herodotus_replica::custody::{Config, Planted};
 use std::collections::BTreeMap;
@@ -16,7 +19,9 @@ pub(super) const REPAIR: u64 = 3 * HOUR;
 /// From the end of all faults until everything lies as it should: probation, a scrub of everything, and surveys.
 const SETTLE: u64 = 14 * HOUR;
 /// A liar is gone after this at the latest.
-pub(super) const LIE_MAX: u64 = 5 * HOUR;
+const LIE_MAX: u64 = 5 * HOUR;
+/// One that owns something is found after this at the latest, and what it was handed lies elsewhere: the longest cut, a survey, and five failures.
+pub(super) const LIE_FOUND: u64 = 90 * MINUTE + 2 * HOUR;
 /// Faults in a storm at least.
 const FAULTS_MIN: usize = 100;
 const FAULTS_MORE: usize = 40;
@@ -163,7 +168,7 @@ impl Driver {
             self.part(false);
         } else if let Some(machine) = note.checked_sub(MACHINE) {
             let m = &mut self.world.machines[machine as usize];
-            (m.is_full, m.slowness) = (false, 1);
+            (m.is_full, m.slowness, m.is_false_witness) = (false, 1, false);
             if m.is_liar && m.state != State::Gone {
                 self.world.stop(machine as usize, true);
             }
@@ -195,7 +200,7 @@ impl Driver {
     fn harm(&mut self) -> bool {
         let Some(machine) = self.any() else { return false };
         let now = self.world.now;
-        match self.world.chance.below(20) {
+        match self.world.chance.below(21) {
             0..=3 => self.crash(machine, 10 * SECOND, 14 * MINUTE),
             4 => self.crash(machine, 20 * MINUTE, 90 * MINUTE),
             5 => self.crash(machine, 6 * HOUR, 16 * HOUR),
@@ -215,6 +220,10 @@ impl Driver {
             17 => {
                 let until = now + LIE_MAX;
                 self.may_harm(until) && self.join(true)
+            }
+            18 => {
+                self.world.machines[machine].is_false_witness = true;
+                self.over(machine, HOUR, 5 * HOUR)
             }
             _ => self.suspect(machine),
         }
@@ -320,18 +329,31 @@ impl Driver {
         self.part(false);
         for machine in 0..self.world.machines.len() {
             let m = &mut self.world.machines[machine];
-            (m.is_full, m.slowness) = (false, 1);
-            if m.is_liar && m.state != State::Gone {
-                self.world.stop(machine, true);
-            } else if m.state == State::Down {
+            (m.is_full, m.slowness, m.is_false_witness) = (false, 1, false);
+            if m.state == State::Down {
                 let back = self.world.now + self.between(SECOND, MINUTE);
                 self.world.at(back, Event::Back(machine));
             }
         }
-        let end = self.world.now + SETTLE;
-        while let Some(note) = self.world.run_until(end) {
-            self.heal(note);
+        // One more of them at the last moment, if that is within what is promised against: few storms would end with one by chance.
+        if self.may_harm(self.world.now + LIE_MAX) {
+            self.join(true);
         }
+        let machines = self.world.machines.iter().enumerate();
+        let is_there = |(machine, m): (usize, &Machine)| (m.is_liar && m.state != State::Gone).then_some(machine);
+        let liars: Vec<usize> = machines.filter_map(is_there).collect();
+        if !liars.is_empty() {
+            self.rest();
+            self.world.check_beside_liars();
+            liars.into_iter().for_each(|machine| self.world.stop(machine, true));
+        }
+        self.rest();
+    }
+
+    /// Nothing happens to anybody for a while. Liars whose time is over stay.
+    fn rest(&mut self) {
+        let end = self.world.now + SETTLE;
+        while self.world.run_until(end).is_some() {}
     }
 
     fn end(mut self) -> StormEnd {

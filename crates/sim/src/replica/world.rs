@@ -101,6 +101,12 @@ pub(super) struct Machine {
     is_stirred: bool,
     pub(super) is_full: bool,
     pub(super) is_liar: bool,
+    /// Says of every owner that it failed.
+    pub(super) is_false_witness: bool,
+    /// Owners that it distrusts.
+    pub(super) disbelieves: BTreeSet<usize>,
+    /// When somebody first distrusted it as the owner of what it entrusted to him.
+    pub(super) found_at: Option<u64>,
     /// So many times slower than others.
     pub(super) slowness: u64,
     pub(super) sending: u64,
@@ -311,6 +317,9 @@ impl World {
             is_stirred: false,
             is_full: false,
             is_liar: false,
+            is_false_witness: false,
+            disbelieves: BTreeSet::new(),
+            found_at: None,
             slowness: 1,
             sending: 0,
             receiving: 0,
@@ -340,6 +349,7 @@ impl World {
         m.distrusted.clear();
         m.failed.clear();
         m.confirmed.clear();
+        m.disbelieves.clear();
         self.members.insert(m.contact.id, machine);
         self.writes.retain(|(writer, _), _| *writer != machine);
         let who = self.who(machine);

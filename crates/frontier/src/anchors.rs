@@ -12,6 +12,13 @@ pub(crate) struct Anchors {
     /// What seeds redirect to: the same in every scope.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     leads: Vec<String>,
+    /// So many of them were known when all that is known was last judged.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    judged: usize,
+}
+
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 /// More than this and links are compared with a tree of them all the same: it is the seeds that are bounded.
@@ -30,6 +37,12 @@ impl Anchors {
 
     pub(crate) fn leads(&self) -> &[String] {
         &self.leads
+    }
+
+    /// Everything is about to be judged by the leads that are known. Whether there are any by which it was not.
+    pub(crate) fn judge(&mut self) -> bool {
+        let before = std::mem::replace(&mut self.judged, self.leads.len());
+        before != self.judged
     }
 
     /// The scope is another: names are of that from now on. Seeds are to be added again.

@@ -162,6 +162,33 @@ fn what_a_seed_redirects_to_elsewhere_is_within_the_scope_once_it_is_told() {
 }
 
 #[test]
+fn what_was_judged_before_a_link_told_of_a_redirected_seed_is_judged_again_when_the_order_does() {
+    let mut crawl = Crawl::new(&SITE, &settings());
+    assert_eq!(crawl.visits(99).len(), 7);
+    let link = |text: &str, redirects: u8| Prospect {
+        url: url(text),
+        kind: LinkKind::Page,
+        depth: 0,
+        hops: 0,
+        redirects,
+        seed: redirects > 0,
+    };
+    // Whoever found it knew where the seed leads; here it is out of scope. Then the redirected seed comes, and then the order.
+    crawl.frontier.handle_prospects(at(crawl.now_ms), &[link("http://b.example/early", 0)]).unwrap();
+    assert_eq!(crawl.visits(99), [""; 0]);
+    crawl.frontier.handle_prospects(at(crawl.now_ms), &[link("http://b.example/start", 1)]).unwrap();
+    assert_eq!(crawl.visits(99), ["b.example/start*"]);
+    let lead = url("http://b.example/start");
+    crawl.frontier.change(at(crawl.now_ms), settings(), &[url(SEED)], std::slice::from_ref(&lead)).unwrap();
+    let mut visited = crawl.visits(99);
+    visited.sort();
+    assert_eq!(visited, ["a.example/y/1*", "b.example/*", "b.example/early*"]);
+    // Once is enough.
+    crawl.frontier.change(at(crawl.now_ms), settings(), &[url(SEED)], &[lead]).unwrap();
+    assert_eq!(crawl.visits(99), [""; 0]);
+}
+
+#[test]
 fn a_part_that_is_opened_again_counts_on_and_sees_what_was_changed_meanwhile() {
     let mut crawl = Crawl::new(&SITE, &settings());
     assert_eq!(crawl.visits(2), ["a.example/*", "a.example/x/1*"]);

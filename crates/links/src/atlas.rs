@@ -48,6 +48,8 @@ pub(crate) struct Atlas {
     owners: BTreeMap<Id, Owner>,
     near: BTreeMap<Id, Contact>,
     troubles: BTreeMap<PeerKey, Trouble>,
+    /// Machines that have work until then, and need no links before.
+    held: BTreeMap<PeerKey, Duration>,
     /// As [`Atlas::count_nodes`] found it last.
     nodes: f64,
 }
@@ -61,7 +63,20 @@ impl Atlas {
     /// Forgets owners whose time is over.
     pub(crate) fn expire(&mut self, now: Duration) {
         self.owners.retain(|_, owner| owner.until > now);
+        self.held.retain(|_, until| *until > now);
         self.count_nodes();
+    }
+
+    pub(crate) fn hold(&mut self, machine: PeerKey, now: Duration, until: Duration) {
+        let has_room = self.held.len() < crate::limits::HELD_MAX || self.held.contains_key(&machine);
+        match until > now && has_room {
+            true => _ = self.held.insert(machine, until),
+            false => _ = self.held.remove(&machine),
+        }
+    }
+
+    pub(crate) fn held_until(&self, now: Duration, contact: &Contact) -> Option<Duration> {
+        self.held.get(&contact.key).copied().filter(|until| *until > now)
     }
 
     pub(crate) fn is_own(&self, contact: &Contact) -> bool {
@@ -97,6 +112,7 @@ impl Atlas {
 
     pub(crate) fn fail(&mut self, now: Duration, contact: &Contact, config: &Config) {
         self.owners.retain(|_, owner| owner.contact.key != contact.key);
+        self.held.remove(&contact.key);
         self.rest(now, contact, config, config.backoff_max);
     }
 

@@ -7,8 +7,15 @@ use std::time::Duration;
 
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Links wait so long for company. Longer saves bytes, shorter finds pages sooner.
+    /// Rounds begin so far apart. Longer saves bytes, shorter finds pages sooner.
     pub delay: Duration,
+    /// Links wait so long for company after a quiet time.
+    pub gather: Duration,
+    /// For a machine that has work links wait for one part in so many of the time that it has, up to the longest.
+    pub hold_part: u32,
+    pub hold_max: Duration,
+    /// So many links for one machine need not wait. They are counted when as many have come for all since the last time.
+    pub links_plenty: usize,
     /// So many new links need not wait.
     pub links_flush: u64,
     /// A batch of so many is worth sending by itself.
@@ -34,6 +41,8 @@ pub struct Config {
     /// Links that wait; above this nothing more is taken.
     pub pending_max: u64,
     pub lately_slots: usize,
+    /// So many that wait are known in memory.
+    pub indexed_max: usize,
     pub costs: Costs,
     pub planted: Planted,
 }
@@ -42,6 +51,10 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             delay: limits::DELAY,
+            gather: limits::GATHER,
+            hold_part: limits::HOLD_PART,
+            hold_max: limits::HOLD_MAX,
+            links_plenty: limits::LINKS_PLENTY,
             links_flush: limits::LINKS_FLUSH,
             links_enough: limits::LINKS_ENOUGH,
             small_batches_per_s: limits::SMALL_BATCHES_PER_S,
@@ -60,6 +73,7 @@ impl Default for Config {
             parked_for: limits::PARKED_FOR,
             pending_max: limits::PENDING_MAX,
             lately_slots: limits::LATELY_SLOTS,
+            indexed_max: limits::INDEXED_MAX,
             costs: Costs::default(),
             planted: Planted::Nothing,
         }

@@ -21,8 +21,19 @@ pub const STEPS_MAX: u8 = 14;
 /// A ring that is in dispute about a place agrees again within this, mostly (docs/figures.md: at most 30 s).
 pub const PARKED_FOR: Duration = Duration::from_secs(30);
 
-/// Links wait so long for company. Pages come about one a second and host, so nothing is late.
-pub const DELAY: Duration = Duration::from_secs(1);
+/// Rounds begin so far apart: how long links wait for company at most where their owner has nothing else to do. A crawl in which every page lies one link behind
+/// the last takes so much longer for each.
+pub const DELAY: Duration = Duration::from_millis(250);
+/// After a quiet time links wait so long: a page is read in less, so that its links go together.
+pub const GATHER: Duration = Duration::from_millis(50);
+/// A machine that has work for a minute will not miss links that come half of that later; nor will one that has work for a second.
+pub const HOLD_PART: u32 = 2;
+/// And no longer than this: what waits here is lost with this machine, and its pages are read again from their copies.
+pub const HOLD_MAX: Duration = Duration::from_secs(8);
+/// More in one batch save little: 11.5 bytes a link at a thousand, 9.8 at ten thousand (docs/figures.md).
+pub const LINKS_PLENTY: usize = 1_000;
+/// Machines of which it is remembered for how long they have work. Of those beyond nothing is known, and they are sent links at once.
+pub const HELD_MAX: usize = 1_024;
 /// So many links need not wait: they fill batches.
 pub const LINKS_FLUSH: u64 = 10_000;
 /// From here on company saves less than a tenth: 270 bytes of head over 100 links of 13.
@@ -71,3 +82,5 @@ pub const PENDING_CRAWLS_MAX: usize = 4_096;
 pub const LATELY_SLOTS: usize = 1 << 18;
 /// Entries read from the table at a time.
 pub const SLICE_LINKS: usize = 1_024;
+/// Links that wait and are known in memory: 4 MB. Of more, the table is read in order.
+pub const INDEXED_MAX: usize = 1 << 16;

@@ -46,7 +46,7 @@ fn opened(send: &Send) -> Batch {
 
 #[test]
 fn links_wait_for_company_and_go_to_their_owner_in_one_batch() {
-    let mut outbox = outbox(Config::default());
+    let mut outbox = outbox(Config { gather: S, ..Config::default() });
     outbox.learn_owner(S, arc(10, 20), contact(20));
     add(&mut outbox, S, 15, 0..3);
     add(&mut outbox, S + 900 * MS, 17, 3..5);
@@ -58,6 +58,108 @@ fn links_wait_for_company_and_go_to_their_owner_in_one_batch() {
     assert_eq!((outbox.pending(), outbox.pending_of(&CRAWL), outbox.pending_of(&[9; 16])), (5, 5, 0));
     outbox.handle_ack(3 * S, sent[0].id).unwrap();
     assert_eq!((outbox.pending(), outbox.poll_timeout()), (0, None));
+}
+
+#[test]
+fn after_a_quiet_time_links_go_at_once_and_then_in_a_rhythm() {
+    let mut outbox = outbox(Config { delay: 4 * S, gather: 50 * MS, ..Config::default() });
+    outbox.learn_owner(S, arc(10, 20), contact(20));
+    add(&mut outbox, 10 * S, 15, 0..3);
+    assert_eq!(outbox.poll_timeout(), Some(10 * S + 50 * MS));
+    let sent = sends(&mut outbox, 10 * S + 50 * MS);
+    assert_eq!(sent.len(), 1);
+    outbox.handle_ack(11 * S, sent[0].id).unwrap();
+    add(&mut outbox, 11 * S, 15, 3..5);
+    assert!(sends(&mut outbox, 14 * S).is_empty(), "the last round was a moment ago");
+    let sent = sends(&mut outbox, 14 * S + 50 * MS);
+    assert_eq!((sent.len(), sent[0].links), (1, 2));
+    outbox.handle_ack(15 * S, sent[0].id).unwrap();
+    add(&mut outbox, 30 * S, 15, 5..6);
+    assert_eq!(sends(&mut outbox, 30 * S + 50 * MS).len(), 1);
+}
+
+#[test]
+fn links_for_a_machine_that_has_work_wait_until_it_needs_them_or_they_are_plenty() {
+    let config = Config { hold_part: 4, hold_max: 8 * S, links_plenty: 50, ..Config::default() };
+    let mut outbox = outbox(config);
+    outbox.learn_owner(S, arc(10, 20), contact(20));
+    outbox.learn_owner(S, arc(20, 30), contact(30));
+    outbox.handle_work(S, contact(20).key, 8 * S);
+    add(&mut outbox, S, 15, 0..3);
+    add(&mut outbox, S, 25, 3..5);
+    let sent = sends(&mut outbox, 2 * S);
+    assert_eq!((sent.len(), sent[0].to.clone()), (1, contact(30)), "the other has said nothing of the kind");
+    outbox.handle_ack(2 * S, sent[0].id).unwrap();
+    assert_eq!(outbox.poll_timeout(), Some(3 * S), "a quarter of the time that it has work");
+    let sent = sends(&mut outbox, 3 * S);
+    assert_eq!((sent.len(), sent[0].to.clone()), (1, contact(20)));
+    // So many that company would save nothing.
+    outbox.handle_work(4 * S, contact(20).key, 3_600 * S);
+    outbox.handle_ack(4 * S, sent[0].id).unwrap();
+    add(&mut outbox, 4 * S, 15, 10..59);
+    assert!(sends(&mut outbox, 5 * S).is_empty());
+    // They are counted again when as many more have come.
+    add(&mut outbox, 5 * S, 15, 59..109);
+    let sent = sends(&mut outbox, 6 * S);
+    assert_eq!((sent.len(), sent[0].links), (1, 99));
+    // Not for longer than is good for the pages that they were found on.
+    outbox.handle_ack(6 * S, sent[0].id).unwrap();
+    outbox.handle_work(6 * S, contact(20).key, 3_600 * S);
+    add(&mut outbox, 6 * S, 15, 160..161);
+    assert!(sends(&mut outbox, 7 * S).is_empty());
+    assert_eq!(outbox.poll_timeout(), Some(14 * S));
+    // What has no work any more gets them at once.
+    outbox.handle_work(8 * S, contact(20).key, Duration::ZERO);
+    add(&mut outbox, 8 * S, 15, 161..162);
+    assert_eq!(sends(&mut outbox, 9 * S)[0].links, 2);
+}
+
+#[test]
+fn a_machine_that_is_gone_has_no_work() {
+    let mut outbox = outbox(Config::default());
+    outbox.learn_owner(S, arc(10, 20), contact(20));
+    add(&mut outbox, S, 15, 0..3);
+    let sent = sends(&mut outbox, 2 * S);
+    outbox.handle_work(2 * S, contact(20).key, 3_600 * S);
+    outbox.handle_failed(2 * S, sent[0].id);
+    // It is back, and knows nothing of what it said.
+    outbox.learn_owner(3 * S, arc(10, 20), contact(20));
+    assert_eq!(sends(&mut outbox, 4 * S).len(), 1);
+}
+
+#[test]
+fn what_lies_on_several_arcs_of_one_machine_goes_in_one_batch() {
+    let mut outbox = outbox(Config::default());
+    let seat = |place: u8, machine: u8| Contact { key: PeerKey([machine; 32]), ..contact(place) };
+    for n in 0..6_u8 {
+        outbox.learn_owner(S, arc(n * 10, n * 10 + 10), seat(n * 10 + 10, n % 2));
+        add(&mut outbox, S, n * 10 + 5, usize::from(n)..usize::from(n) + 1);
+    }
+    let sent = sends(&mut outbox, 2 * S);
+    let mut links: Vec<(u8, usize)> = sent.iter().map(|send| (send.to.key.0[0], send.links)).collect();
+    links.sort_unstable();
+    assert_eq!(links, [(0, 3), (1, 3)]);
+}
+
+#[test]
+fn what_is_found_here_while_its_batch_is_made_up_has_arrived_when_that_is_acknowledged() {
+    let mut outbox = outbox(Config { flights_max: 1, ..Config::default() });
+    outbox.learn_owner(S, arc(10, 20), contact(20));
+    outbox.learn_owner(S, arc(20, 30), contact(30));
+    // To be passed on for others: nobody here waits for it.
+    outbox.forward(S, CRAWL, Id::small(25), link(1), 1).unwrap();
+    add(&mut outbox, S, 15, 0..1);
+    let first = sends(&mut outbox, 2 * S);
+    assert_eq!((first.len(), first[0].to.clone()), (1, contact(20)));
+    // The other batch cannot go yet; meanwhile its link is found here too.
+    assert!(outbox.add(2 * S, CRAWL, Id::small(25), link(1)).unwrap());
+    let found = outbox.flush().unwrap();
+    outbox.handle_ack(3 * S, first[0].id).unwrap();
+    let second = sends(&mut outbox, 3 * S);
+    assert_eq!((second.len(), second[0].to.clone()), (1, contact(30)));
+    assert!(outbox.arrived() < found);
+    outbox.handle_ack(4 * S, second[0].id).unwrap();
+    assert!(outbox.arrived() >= found && outbox.pending() == 0);
 }
 
 #[test]

@@ -29,8 +29,10 @@ impl<T: Table> Frontier<T> {
             self.kept.anchors.turn_to(scope);
         }
         for lead in leads {
-            is_wider |= self.kept.anchors.add_lead(scope, lead);
+            self.kept.anchors.add_lead(scope, lead);
         }
+        // Others may have told us of one, with a link or a record, or we have found it ourselves: what came before it was judged without.
+        is_wider |= self.kept.anchors.judge();
         for seed in seeds {
             is_wider |= self.kept.anchors.add(scope, seed);
         }

@@ -6,10 +6,12 @@
 //! that fails is tried again for ever, ever less often. Not promised: that a link is sent once only, or in order.
 //!
 //! Links lie in the order of their places, so that those of one owner lie together. Every `delay` a round goes once over the circle
-//! (`round.rs`) and makes batches. While batches wait for answers links gather, and the next ones are larger.
+//! (`round.rs`) and makes batches. While batches wait for answers links gather, and the next ones are larger; so they do for a machine that says that it has work
+//! for long.
 
 mod entry;
 mod flights;
+mod index;
 mod lookups;
 mod marks;
 mod round;
@@ -24,9 +26,10 @@ use crate::planted::Planted;
 use crate::prospect::{CrawlId, Prospect};
 use entry::{Entry, Key, PARKED, WAITING};
 use flights::Flights;
-use herodotus_base::Id;
+use herodotus_base::{Id, PeerKey};
 use herodotus_frontier::Table;
 use herodotus_ring::Contact;
+use index::Index;
 use lookups::Lookups;
 use marks::{Marks, Shift, UNMARKED};
 use round::Round;
@@ -81,6 +84,7 @@ pub struct Sizes {
     pub troubles: usize,
     pub lookups: usize,
     pub marks: usize,
+    pub indexed: usize,
 }
 
 #[derive(Debug)]
@@ -91,6 +95,7 @@ pub struct Outbox<T: Table> {
     lately: Lately,
     lookups: Lookups,
     flights: Flights,
+    index: Index,
     round: Option<Round>,
     /// Added and not yet written.
     buffer: BTreeMap<Key, Entry>,
@@ -104,8 +109,14 @@ pub struct Outbox<T: Table> {
     due: Option<Duration>,
     /// When what rests goes on.
     unpark: Option<Duration>,
+    /// When the last round began.
+    begun: Option<Duration>,
     /// Links that came since the last round began.
     fresh: u64,
+    /// Links that ever came.
+    kept: u64,
+    /// Links that came since those were looked at whose owners have work for long.
+    held: u64,
     /// Bytes that walking has cost since the last lookup, by part of the circle.
     walked: Box<[f32]>,
     walked_since: Duration,
@@ -118,7 +129,7 @@ pub struct Outbox<T: Table> {
 /// Parts of the circle whose walking is counted apart: a power of two, 16 KB.
 const WALKED_PARTS: usize = 4_096;
 
-const DELAY_MIN: Duration = Duration::from_millis(1);
+const GATHER_MIN: Duration = Duration::from_millis(1);
 
 impl<T: Table> Outbox<T> {
     /// Begins, or goes on from what lies in the table.
@@ -147,6 +158,7 @@ impl<T: Table> Outbox<T> {
             lately: Lately::new(config.lately_slots),
             lookups: Lookups::default(),
             flights: Flights::new(first_id),
+            index: Index::new(config.indexed_max),
             round: None,
             buffer: BTreeMap::new(),
             stored: BTreeMap::new(),
@@ -155,7 +167,10 @@ impl<T: Table> Outbox<T> {
             is_unsynced: false,
             due: None,
             unpark: None,
+            begun: None,
             fresh: 0,
+            kept: 0,
+            held: 0,
             walked: vec![0.0; WALKED_PARTS].into(),
             walked_since: Duration::ZERO,
             small_until: Duration::ZERO,
@@ -248,6 +263,8 @@ impl<T: Table> Outbox<T> {
         }
         self.buffer.insert(key, entry);
         self.fresh += 1;
+        self.held += 1;
+        self.kept += 1;
         self.stir(now);
         if self.buffer.len() >= limits::BUFFER_LINKS_MAX { self.write_buffer() } else { Ok(()) }
     }
@@ -314,7 +331,17 @@ impl<T: Table> Outbox<T> {
             push_number(&mut bytes, self.marks.links().saturating_add_signed(marked_more));
             changes.push((entry::MARKED_KEY.to_vec(), Some(bytes)));
         }
-        self.table.write(changes).map_err(Error::table("written"))?;
+        let waiting: Vec<(Key, bool)> = changes
+            .iter()
+            .filter(|(key, _)| key.first() == Some(&WAITING))
+            .filter_map(|(key, value)| Some((Key::try_from(&key[..]).ok()?, value.is_some())))
+            .collect();
+        if let Err(error) = self.table.write(changes) {
+            // Nobody knows what lies there now.
+            self.index.forget();
+            return Err(Error::table("written")(error));
+        }
+        waiting.into_iter().for_each(|(key, is_there)| self.index.put(key, is_there));
         for (crawl, more) in &shift.crawls {
             let count = count(&self.stored, crawl, *more);
             self.stored.insert(*crawl, count);
@@ -355,6 +382,7 @@ impl<T: Table> Outbox<T> {
             troubles,
             lookups: self.lookups.len(),
             marks: self.marks.len(),
+            indexed: self.index.len(),
         }
     }
 
@@ -426,6 +454,12 @@ impl<T: Table> Outbox<T> {
         written
     }
 
+    /// A machine says for how long it has work without more links: those that are its own may wait for company meanwhile.
+    pub fn handle_work(&mut self, now: Duration, machine: PeerKey, work: Duration) {
+        let hold = (work / self.config.hold_part.max(1)).min(self.config.hold_max);
+        self.atlas.hold(machine, now, now + hold);
+    }
+
     /// It did not arrive, or nobody knows. Its links wait again.
     pub fn handle_failed(&mut self, now: Duration, id: BatchId) {
         self.now = now;
@@ -453,8 +487,13 @@ impl<T: Table> Outbox<T> {
 
     /// There is something to do: a round, soon.
     fn stir(&mut self, now: Duration) {
-        // Never at once, or a round that can do nothing would be followed by another.
-        self.due = self.due.or(Some(now + self.config.delay.max(DELAY_MIN)));
+        // What comes after a quiet time need not wait for company that is not there. But never at once, or a round that can do nothing would be followed by another.
+        let rhythm = self.begun.map_or(Duration::ZERO, |begun| begun + self.config.delay);
+        self.stir_at(rhythm.max(now + self.config.gather.max(GATHER_MIN)));
+    }
+
+    fn stir_at(&mut self, at: Duration) {
+        self.due = Some(self.due.map_or(at, |due| due.min(at)));
     }
 
     /// What rested goes on, as if it had just been found.

@@ -24,9 +24,20 @@ pub type View = Rc<BTreeMap<Id, usize>>;
 
 #[derive(Clone, Debug)]
 pub enum Message {
-    Batch { from: usize, id: BatchId, bytes: Rc<Vec<u8>> },
-    Ack { id: BatchId },
-    Refused { id: BatchId },
+    Batch {
+        from: usize,
+        id: BatchId,
+        bytes: Rc<Vec<u8>>,
+    },
+    /// By one who has work for so long.
+    Ack {
+        from: usize,
+        id: BatchId,
+        work: Duration,
+    },
+    Refused {
+        id: BatchId,
+    },
 }
 
 #[derive(Clone, Debug)]
@@ -223,7 +234,7 @@ impl Machine {
     }
 
     fn check_memory(&mut self) {
-        let Sizes { buffered_links, flights, links_under_way, owners, near, troubles, lookups, marks } =
+        let Sizes { buffered_links, flights, links_under_way, owners, near, troubles, lookups, marks, indexed } =
             self.outbox.sizes();
         let config = &self.config;
         let fits = buffered_links <= limits::BUFFER_LINKS_MAX
@@ -233,7 +244,8 @@ impl Machine {
             && near <= config.near_max
             && troubles <= limits::TROUBLES_MAX
             && lookups <= config.lookups_max
-            && marks <= limits::MARKS_MAX;
+            && marks <= limits::MARKS_MAX
+            && indexed <= config.indexed_max;
         if !fits {
             self.broken(format!("memory beyond its bounds: {:?}", self.outbox.sizes()));
         }
@@ -269,11 +281,18 @@ impl Node for Machine {
     fn handle_message(&mut self, now: Duration, message: Message) {
         match message {
             Message::Batch { from, id, bytes } => {
-                let message = if self.receive(now, &bytes) { Message::Ack { id } } else { Message::Refused { id } };
+                // Mostly it has nothing else to do.
+                let work = Duration::from_secs(mix(self.seed ^ now.as_micros() as u64) % 40)
+                    .saturating_sub(Duration::from_secs(20));
+                let message = match self.receive(now, &bytes) {
+                    true => Message::Ack { from: self.slot, id, work },
+                    false => Message::Refused { id },
+                };
                 self.out.push_back(Out::Send { to: from, message, after: Duration::ZERO });
             }
-            Message::Ack { id } => {
+            Message::Ack { from, id, work } => {
                 self.calls.remove(&id);
+                self.outbox.handle_work(now, contact_of(self.seed, from, 0).key, work);
                 self.outbox.handle_ack(now, id).expect("a disk in memory");
             }
             Message::Refused { id } => {
@@ -314,7 +333,7 @@ impl Node for Machine {
     fn fingerprint(message: &Message) -> u64 {
         match message {
             Message::Batch { from, id, bytes } => mix(id.0 ^ mix(*from as u64) ^ (bytes.len() as u64) << 40),
-            Message::Ack { id } => mix(id.0 ^ 1 << 62),
+            Message::Ack { id, .. } => mix(id.0 ^ 1 << 62),
             Message::Refused { id } => mix(id.0 ^ 1 << 63),
         }
     }

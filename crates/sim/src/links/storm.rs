@@ -72,6 +72,9 @@ impl Storm {
         // Small numbers, so that everything happens often.
         let mut config = Config {
             delay: Duration::from_millis(chance.between(50, 1_500) as u64),
+            gather: Duration::from_millis(chance.between(1, 300) as u64),
+            hold_max: Duration::from_secs(chance.between(0, 6) as u64),
+            links_plenty: chance.between(1, 60),
             links_enough: chance.between(1, 40),
             links_flush: chance.between(20, 500) as u64,
             small_batches_per_s: u32::try_from(chance.between(1, 20)).unwrap_or(1),
@@ -87,6 +90,7 @@ impl Storm {
             parked_for: Duration::from_secs(chance.between(2, 15) as u64),
             pending_max: if chance.happens(0.2) { 200 } else { 100_000 },
             lately_slots: 1 << 10,
+            indexed_max: [0, 20, 1 << 16][chance.below(3)],
             ..Config::default()
         };
         config.costs = Costs { lookup_bytes: [0.0, 500.0, 7_000.0][chance.below(3)], ..config.costs };

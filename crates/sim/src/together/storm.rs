@@ -88,6 +88,8 @@ impl Storm {
         let mut chance = Chance::new(mix(seed ^ 0xe4d));
         let config = Config {
             delay: Duration::from_millis(chance.between(50, 1_000) as u64),
+            hold_max: Duration::from_secs(chance.between(0, 4) as u64),
+            links_plenty: chance.between(1, 20),
             links_enough: chance.between(1, 10),
             small_batches_per_s: u32::try_from(chance.between(1, 20)).unwrap_or(1),
             flights_max: chance.between(2, 6),

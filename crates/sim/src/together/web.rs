@@ -20,10 +20,6 @@ impl Web {
         let names: Vec<String> = (0..pages)
             .map(|page| format!("http://h{}.example/{page}", if page < hosts { page } else { chance.below(hosts) }))
             .collect();
-        let link = |text: &String| {
-            let url = WebUrl::parse(text).ok()?;
-            Some(Link { url, kind: LinkKind::Page, nofollow: false })
-        };
         let mut pages = BTreeMap::new();
         for (at, name) in names.iter().enumerate() {
             // Mostly on to the next few, so that the way to the last page is long; some back and across.
@@ -37,9 +33,15 @@ impl Web {
             if chance.happens(0.8) {
                 targets.extend(names.get(at + 1));
             }
-            pages.insert(name.clone(), targets.into_iter().filter_map(link).collect());
+            pages.insert(name.clone(), targets.into_iter().filter_map(|text| link_to(text)).collect());
         }
         Self { pages }
+    }
+
+    /// These pages, and where each leads.
+    pub fn of(pages: &[(&str, &[&str])]) -> Self {
+        let links = |to: &[&str]| to.iter().filter_map(|text| link_to(text)).collect();
+        Self { pages: pages.iter().map(|(url, to)| ((*url).to_owned(), links(to))).collect() }
     }
 
     pub fn urls(&self) -> impl Iterator<Item = &String> {
@@ -61,4 +63,9 @@ impl Web {
         }
         found
     }
+}
+
+fn link_to(text: &str) -> Option<Link> {
+    let url = WebUrl::parse(text).ok()?;
+    Some(Link { url, kind: LinkKind::Page, nofollow: false })
 }

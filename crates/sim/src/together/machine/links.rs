@@ -2,6 +2,7 @@
 
 use super::super::part::Part;
 use super::{ANSWER_WAIT, CRAWL, Machine, Message, Note, place_of};
+use crate::chance::mix;
 use crate::node::Out;
 use crate::ring::slot_of;
 use herodotus_frontier::Prospect;
@@ -15,7 +16,11 @@ impl Machine {
     pub(super) fn answer(&mut self, now: Duration, to: Option<usize>, id: BatchId, is_taken: bool) {
         match (to, is_taken) {
             (Some(to), true) => {
-                self.out.push_back(Out::Send { to, message: Message::Ack { id }, after: Duration::ZERO });
+                // Mostly it has nothing else to do.
+                let work = Duration::from_secs(mix(self.seed ^ now.as_micros() as u64) % 40);
+                let work = work.saturating_sub(Duration::from_secs(20));
+                let message = Message::Ack { from: self.slot, id, work };
+                self.out.push_back(Out::Send { to, message, after: Duration::ZERO });
             }
             (Some(to), false) => {
                 self.out.push_back(Out::Send { to, message: Message::Refused { id }, after: Duration::ZERO });

@@ -41,8 +41,11 @@ pub enum Message {
         id: BatchId,
         bytes: Rc<Vec<u8>>,
     },
+    /// By one who has work for so long.
     Ack {
+        from: usize,
         id: BatchId,
+        work: Duration,
     },
     Refused {
         id: BatchId,
@@ -161,6 +164,8 @@ pub struct Machine {
     part: Option<Part>,
     adoption: Adoption<Ground>,
     adopting: Option<Adopting>,
+    /// How long that takes, where a script says so.
+    adopts_for: Option<Duration>,
     held: Vec<(u64, Vec<UrlRecord>)>,
     made_count: u64,
     handed_count: u64,
@@ -190,7 +195,7 @@ pub(super) fn owner_of(view: &View, place: Id) -> Option<(usize, (Id, Id))> {
 }
 
 /// Where the order lies.
-fn order_place() -> Id {
+pub(super) fn order_place() -> Id {
     Id::of_host("the crawl", 0)
 }
 
@@ -223,6 +228,7 @@ impl Machine {
             part: None,
             adoption: Adoption::default(),
             adopting: None,
+            adopts_for: None,
             held: Vec::new(),
             made_count: body.made.len() as u64,
             handed_count: 0,
@@ -277,6 +283,11 @@ impl Machine {
 
     pub fn arc(&self) -> Option<(Id, Id)> {
         self.arc
+    }
+
+    /// From now on it takes over in that time, and not in one that chance says.
+    pub fn adopt_for(&mut self, time: Duration) {
+        self.adopts_for = Some(time);
     }
 
     fn is(&self, bug: Planted) -> bool {
@@ -407,8 +418,9 @@ impl Node for Machine {
     fn handle_message(&mut self, now: Duration, message: Message) {
         match message {
             Message::Batch { from, id, bytes } => self.receive(now, Some(from), id, &bytes),
-            Message::Ack { id } => {
+            Message::Ack { from, id, work } => {
                 self.calls.remove(&id);
+                self.outbox.handle_work(now, contact_of(self.seed, from, 0).key, work);
                 self.outbox.handle_ack(now, id).expect("a disk in memory");
             }
             Message::Refused { id } => {
@@ -490,7 +502,7 @@ impl Node for Machine {
     fn fingerprint(message: &Message) -> u64 {
         match message {
             Message::Batch { from, id, bytes } => mix(id.0 ^ mix(*from as u64) ^ (bytes.len() as u64) << 40),
-            Message::Ack { id } => mix(id.0 ^ 1 << 62),
+            Message::Ack { id, .. } => mix(id.0 ^ 1 << 62),
             Message::Refused { id } => mix(id.0 ^ 1 << 63),
             Message::Keep { from, number, records } => mix(*number ^ mix(*from as u64) ^ (records.len() as u64) << 48),
             Message::Kept { number } => mix(*number ^ 3 << 61),

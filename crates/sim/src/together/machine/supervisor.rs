@@ -41,7 +41,7 @@ impl Machine {
         // A large ledger takes long.
         let longest = if self.chance.happens(0.3) { 20_000 } else { 3_000 };
         let takes = Duration::from_millis(self.chance.between(5, longest) as u64);
-        self.adopting = Some(Adopting { ground, due: now + takes });
+        self.adopting = Some(Adopting { ground, due: now + self.adopts_for.unwrap_or(takes) });
     }
 
     /// Whether a part was begun.

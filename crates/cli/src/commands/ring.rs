@@ -67,6 +67,10 @@ pub(crate) struct Part {
     #[arg(long, value_name = "DAYS", default_value_t = 30.0)]
     scrub_days: f64,
 
+    /// Megabits a second that mending copies may take, each way; without it, all that reading and crawling leave
+    #[arg(long, value_name = "MBIT", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    mend_rate: Option<u32>,
+
     /// Send readers to the machine that holds a page instead of showing it from here (needs --url on every machine)
     #[arg(long)]
     pub(crate) redirect: bool,
@@ -104,6 +108,7 @@ impl Part {
         let mut settings = CopiesSettings { durable_on: self.durable_on, public, ..CopiesSettings::default() };
         settings = settings.at_pace(self.copies_pace);
         settings.split_at = self.split_at;
+        settings.mend_bytes_per_s = self.mend_rate.map(|mbit| u64::from(mbit) * 1_000_000 / 8);
         settings.scrub_every = Duration::from_secs_f64(self.scrub_days * 86_400.0);
         Ok(settings)
     }

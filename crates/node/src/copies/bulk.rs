@@ -1,7 +1,7 @@
 //! What is too large for a call: parcels of one large capture, and large bodies, over streams.
 
 use super::wire::{Bulk, Bytes, Name, Reply};
-use super::{CopiesError, Inner, desk};
+use super::{CopiesError, Inner, desk, shipping};
 use herodotus_base::Sha256;
 use herodotus_net::{Address, Caller, Stream};
 use herodotus_store::parcel::limits::PARCEL_BYTES_MAX;
@@ -56,6 +56,8 @@ pub(super) async fn serve(inner: &Arc<Inner>, from: Caller, bulk: Bulk, mut stre
             inner.counters.served(bytes.len());
             stream.write_all(&bytes).await?;
         }
+        Bulk::TakeShipments => shipping::take_all(inner, &mut stream).await?,
+        Bulk::GiveShipments => shipping::give_all(inner, &mut stream).await?,
     }
     stream.shutdown().await?;
     Ok(())

@@ -12,6 +12,7 @@ use herodotus_net::{Address, BoxFuture, Caller, Kind, Refusal, Service, Stream};
 use herodotus_replica::compare;
 use herodotus_ring::Contact;
 use herodotus_store::parcel::Outcome;
+use herodotus_store::parcel::shipment::SHIPMENT_FORM;
 use herodotus_store::{EntryKey, Error as StoreError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Weak};
@@ -77,6 +78,7 @@ async fn answer(inner: &Arc<Inner>, readers: &Arc<Semaphore>, from: Caller, ask:
         Ask::At { place, .. } if !inner.custodian().is_here(place) => return Ok(Reply::NotHere),
         Ask::At { ask, .. } => *ask,
         Ask::Split { hosts } => return split::told(inner, hosts).await,
+        Ask::Shipments => return Ok(Reply::Shipments { form: SHIPMENT_FORM }),
         Ask::HasMoved { bucket, parts, part } => return split::has_moved(inner, bucket, parts, part).await,
         Ask::Parts { bucket } => return parts(inner, bucket).await,
         Ask::Within { place, .. } if !inner.custodian().is_here(place) => return Ok(Reply::NotHere),
@@ -110,6 +112,10 @@ async fn answer(inner: &Arc<Inner>, readers: &Arc<Semaphore>, from: Caller, ask:
 /// What only reads.
 pub(super) fn read(inner: &Inner, ask: Ask) -> Result<Reply, CopiesError> {
     let store = &inner.store;
+    if let Ask::Entries { .. } | Ask::Count { .. } | Ask::Capture { .. } = &ask {
+        // Somebody reads on another machine.
+        inner.courtesy.notice();
+    }
     Ok(match ask {
         Ask::Compare(question) => {
             if let compare::Question::V1(compare::Ask::Whole { .. } | compare::Ask::HoldsSums { .. }) = question {
@@ -187,7 +193,7 @@ pub(super) fn read(inner: &Inner, ask: Ask) -> Result<Reply, CopiesError> {
         Ask::Holders { .. } | Ask::MayLetGo { .. } | Ask::Take { .. } | Ask::At { .. } | Ask::Within { .. } => {
             return Err(CopiesError::Odd("a question that is answered elsewhere"));
         }
-        Ask::Split { .. } | Ask::HasMoved { .. } | Ask::Parts { .. } | Ask::Keep { .. } => {
+        Ask::Split { .. } | Ask::HasMoved { .. } | Ask::Parts { .. } | Ask::Keep { .. } | Ask::Shipments => {
             return Err(CopiesError::Odd("a question that is answered elsewhere"));
         }
     })
@@ -216,15 +222,23 @@ pub(super) fn ids(names: &[Name]) -> Result<Vec<EntryKey>, CopiesError> {
 /// A digest over the nonce and the bytes of all entries. `None`: one of them is not here.
 pub(super) fn proof(inner: &Inner, nonce: &[u8; 32], names: &[Name]) -> Result<Option<[u8; 32]>, CopiesError> {
     let mut all = Vec::with_capacity(names.len() * 32);
+    let mut damage = None;
     for id in ids(names)?.iter().take(CHALLENGE_MAX) {
-        let digest = inner.store.audit_digest(id, nonce);
-        if let Err(StoreError::Damaged(_)) = digest {
-            inner.come_upon_damage(id);
+        match inner.store.audit_digest(id, nonce) {
+            Ok(Some(digest)) => all.extend_from_slice(&digest.0),
+            Ok(None) => return Ok(None),
+            // All that is damaged is mended before the next question, not one of it.
+            Err(error @ StoreError::Damaged(_)) => {
+                inner.come_upon_damage(id);
+                damage = Some(error);
+            }
+            Err(error) => return Err(error.into()),
         }
-        let Some(digest) = digest? else { return Ok(None) };
-        all.extend_from_slice(&digest.0);
     }
-    Ok(Some(Sha256::of(&all).0))
+    match damage {
+        Some(error) => Err(error.into()),
+        None => Ok(Some(Sha256::of(&all).0)),
+    }
 }
 
 /// Keeps a parcel durably; as its owner, passes it on. Answered when as many machines have it as a write needs, with the one that brought it.

@@ -2,12 +2,15 @@
 
 use super::exchange::{blob_from_others, from_others};
 use super::far_blob::FarBlob;
+use super::reach::GATHER_WAIT;
 use super::split::{self, Shape};
+use super::voices::Voices;
 use super::wire::{Ask, Bytes, ENTRIES_MAX, Hit, Reply, Status, TITLES_MAX};
 use super::{Copies, CopiesError, Inner, desk, health};
 use herodotus_base::{Id, Sha256, Timestamp};
 use herodotus_catalogue::Found;
 use herodotus_page::host_of_key;
+use herodotus_ring::Contact;
 use herodotus_ring::placement::Placement;
 use herodotus_store::{Capture, Entry, EntryKey, Error as StoreError, Totals};
 use herodotus_web::archive::{Away, Elsewhere, Gathered, Page, PublicAddress};
@@ -23,6 +26,7 @@ const SHAPES_MAX: usize = 4;
 
 impl Elsewhere for Copies {
     fn is_here(&self, key: &str) -> bool {
+        self.comes_first();
         let places = self.inner.places_here(key);
         let (is_here, is_own) = {
             let custodian = self.inner.custodian();
@@ -34,6 +38,7 @@ impl Elsewhere for Copies {
     }
 
     fn is_range_here(&self, from: &[u8], to: &[u8]) -> bool {
+        self.comes_first();
         let custodian = || self.inner.custodian();
         match reach_of(&self.inner, from, to) {
             Range::Key(key) => self.inner.places_here(&key).into_iter().all(|place| custodian().is_here(place)),
@@ -169,9 +174,10 @@ impl Elsewhere for Copies {
                 for numbers in numbers.chunks(TITLES_MAX) {
                     let asked = numbers.iter().map(|n| keys[*n].to_owned()).collect();
                     let ask = Ask::At { place, ask: Box::new(Ask::Titles { keys: asked }) };
-                    let reply = self.inner.runtime.block_on(ask_place(&self.inner, place, &ask));
-                    if let Ok(Reply::Titles(found)) = reply {
-                        numbers.iter().zip(found).for_each(|(n, title)| titles[*n] = title);
+                    let replies = self.inner.runtime.block_on(ask_place(&self.inner, place, &ask));
+                    for reply in replies.unwrap_or_default() {
+                        let Reply::Titles(found) = reply else { continue };
+                        numbers.iter().zip(found).for_each(|(n, title)| titles[*n] = titles[*n].take().or(title));
                     }
                 }
             }
@@ -203,7 +209,7 @@ impl Copies {
                 Placement::ByUrl => {
                     let place = inner.place_of(key);
                     let ask = Ask::At { place, ask: Box::new(ask.clone()) };
-                    Ok(vec![ask_place(inner, place, &ask).await?])
+                    ask_place(inner, place, &ask).await
                 }
             }
         })
@@ -260,10 +266,10 @@ async fn ask_places(
             under_way.spawn(async move { ask_place(&inner, place, &Ask::Within { place, bucket, parts, ask }).await });
         }
         match under_way.join_next().await {
-            Some(Ok(reply)) => {
-                let reply = reply?;
-                let is_better_known = matches!(reply, Reply::Parts { .. });
-                replies.push(reply);
+            Some(Ok(said)) => {
+                let said = said?;
+                let is_better_known = said.iter().any(|reply| matches!(reply, Reply::Parts { .. }));
+                replies.extend(said);
                 if is_better_known {
                     return Ok(replies);
                 }
@@ -274,35 +280,69 @@ async fn ask_places(
     }
 }
 
-/// Asks those who hold a place, its owner first, until one answers for all that lies there: what was acknowledged the owner has, and the
-/// others perhaps a moment later. What was remembered of them may be out of date: then once more.
-async fn ask_place(inner: &Arc<Inner>, place: Id, ask: &Ask) -> Result<Reply, Away> {
+/// Asks the owner of a place: what was acknowledged it has, and others perhaps a moment later. If it does not answer for the place, all who hold
+/// copies are the answer together. What was remembered of them may be out of date: then once more.
+async fn ask_place(inner: &Arc<Inner>, place: Id, ask: &Ask) -> Result<Vec<Reply>, Away> {
     let is_ours = {
         let custodian = inner.custodian();
         custodian.owns(place) && custodian.is_here(place)
     };
     if is_ours {
-        let ask = match ask {
-            Ask::At { ask, .. } | Ask::Within { ask, .. } => Ask::clone(ask),
-            other => other.clone(),
-        };
-        return inner.blocking(move |inner| desk::read(inner, ask)).await.map_err(|_| Away::Silent { asked: 1 });
+        let ask = plain(ask);
+        let read = inner.blocking(move |inner| desk::read(inner, ask)).await;
+        return read.map(|reply| vec![reply]).map_err(|_| Away::Silent { asked: 1 });
     }
     let mut asked = 0;
     for _ in 0..2 {
         let told = inner.holders(place).await.map_err(|_| Away::Silent { asked: 1 })?;
         let mut contacts = inner.reach.nearest(&told);
-        contacts.sort_by_key(|contact| contact.key != told.owner.key);
-        for contact in &contacts {
-            asked += 1;
-            match inner.reach.ask(contact, ask).await {
-                Ok(Reply::NotHere) | Err(_) => {}
-                Ok(reply) => return Ok(reply),
+        asked += contacts.len();
+        if told.owner.key != inner.reach.machine() {
+            match inner.reach.ask(&told.owner, ask).await {
+                // It is being filled, and may have this all the same.
+                Ok(Reply::NotHere) => {}
+                Ok(reply) => return Ok(vec![reply]),
+                // Everything that was acknowledged somebody else has too.
+                Err(_) => contacts.retain(|contact| contact.key != told.owner.key),
             }
+        }
+        if let Some(replies) = ask_holders(inner, contacts, ask).await.verdict() {
+            return Ok(replies);
         }
         inner.reach.forget(place);
     }
     Err(Away::Silent { asked })
+}
+
+/// Asks all who hold a place at once.
+async fn ask_holders(inner: &Arc<Inner>, holders: Vec<Contact>, ask: &Ask) -> Voices {
+    let mut under_way = JoinSet::new();
+    for holder in holders {
+        let (reach, ask) = (inner.reach.clone(), ask.clone());
+        let asking = async move {
+            Ok::<_, CopiesError>(match reach.ask(&holder, &ask).await? {
+                Reply::NotHere => (reach.ask(&holder, &plain(&ask)).await?, false),
+                reply => (reply, true),
+            })
+        };
+        under_way.spawn(async move { tokio::time::timeout(GATHER_WAIT, asking).await });
+    }
+    let mut voices = Voices::default();
+    while let Some(heard) = under_way.join_next().await {
+        match heard {
+            Ok(Ok(Ok((reply, is_sure)))) => voices.hear(reply, is_sure),
+            _ => voices.miss(),
+        }
+    }
+    voices
+}
+
+/// A question without where it is asked: answered by whoever has something, whether or not that is all.
+fn plain(ask: &Ask) -> Ask {
+    match ask {
+        Ask::At { ask, .. } | Ask::Within { ask, .. } => Ask::clone(ask),
+        other => other.clone(),
+    }
 }
 
 /// What a range of encoded entry keys touches.

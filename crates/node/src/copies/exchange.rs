@@ -3,7 +3,7 @@
 
 use super::desk::PARCEL_BYTES_MAX;
 use super::wire::{Ask, Bulk, Bytes, Name, Reply};
-use super::{CopiesError, Inner, bulk, split};
+use super::{CopiesError, Inner, bulk, shipping, split};
 use herodotus_ledger::{Name as RecordName, Record, open_bundle, pack_bundle};
 use herodotus_net::Address;
 use herodotus_ring::Contact;
@@ -20,6 +20,13 @@ const FETCHED_AT_ONCE: usize = 512;
 /// Parcels on their way: packing, sending and keeping go on at once.
 const PARCELS_AHEAD: usize = 2;
 
+/// Whether somebody waits for what is brought, or others and the line come first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Haste {
+    Awaited,
+    Mending,
+}
+
 pub(super) fn address_of(contact: &Contact) -> Address {
     Address::new(contact.key, contact.addresses.clone())
 }
@@ -31,7 +38,12 @@ pub(super) async fn bring_names(
     names: Vec<Name>,
     spread: bool,
 ) -> Result<(), CopiesError> {
-    bring(inner, to, names.iter().filter_map(Name::id).collect(), spread).await?;
+    let mut ids: Vec<EntryKey> = names.iter().filter_map(Name::id).collect();
+    if !spread {
+        // What is passed on goes in parcels: whoever is last would have to wait for all of a shipment.
+        ids = shipping::bring(inner, to, ids).await?;
+    }
+    bring(inner, to, ids, spread, Haste::Mending).await?;
     let mut names = names.iter().filter_map(Name::record).peekable();
     while names.peek().is_some() {
         let some: Vec<RecordName> = names.by_ref().take(FETCHED_AT_ONCE).collect();
@@ -97,6 +109,7 @@ pub(super) async fn bring(
     to: &Contact,
     ids: Vec<EntryKey>,
     spread: bool,
+    haste: Haste,
 ) -> Result<(), CopiesError> {
     if split::tell(inner, to, ids.iter().map(|id| id.key.as_str())).await?.here {
         return Err(CopiesError::Split);
@@ -104,8 +117,8 @@ pub(super) async fn bring(
     let all: HashSet<EntryKey> = ids.iter().cloned().collect();
     // It may have whatever does not go in this very errand.
     let knows = Arc::new(move |base: &EntryKey| !all.contains(base));
-    let lacking = bring_parcels(inner, to, ids, spread, knows).await?;
-    match bring_parcels(inner, to, lacking, spread, Arc::new(|_: &EntryKey| false)).await?.is_empty() {
+    let lacking = bring_parcels(inner, to, ids, (spread, haste), knows).await?;
+    match bring_parcels(inner, to, lacking, (spread, haste), Arc::new(|_: &EntryKey| false)).await?.is_empty() {
         true => Ok(()),
         false => Err(CopiesError::Odd("a machine refuses what it is to keep")),
     }
@@ -116,7 +129,7 @@ async fn bring_parcels(
     inner: &Arc<Inner>,
     to: &Contact,
     ids: Vec<EntryKey>,
-    spread: bool,
+    (spread, haste): (bool, Haste),
     knows: Arc<impl Fn(&EntryKey) -> bool + Send + Sync + 'static>,
 ) -> Result<Vec<EntryKey>, CopiesError> {
     let (ids, mut at) = (Arc::new(ids), 0);
@@ -130,6 +143,7 @@ async fn bring_parcels(
         });
         let (parcel, covered) = packing.await?;
         at += covered.max(1);
+        parcel.unreadable.iter().for_each(|(id, _)| inner.come_upon_damage(id));
         if parcel.entries == 0 {
             continue;
         }
@@ -137,6 +151,9 @@ async fn bring_parcels(
             && let Some(sent) = under_way.join_next().await
         {
             lacking.extend(sent.map_err(broken)??);
+        }
+        if haste == Haste::Mending {
+            inner.courtesy.turn_out(parcel.bytes.len()).await;
         }
         let (inner, to) = (inner.clone(), to.clone());
         under_way.spawn(async move { bring_parcel(&inner, &to, parcel, spread).await });
@@ -178,6 +195,7 @@ pub(super) async fn fetch(inner: &Arc<Inner>, from: &Contact, names: Vec<Name>) 
     if split::tell(inner, from, ids.iter().map(|id| id.key.as_str())).await?.here {
         return Err(CopiesError::Split);
     }
+    let names = shipping::fetch(inner, from, names).await?;
     let lacking = fetch_captures(inner, from, names, true).await?;
     match fetch_captures(inner, from, lacking, false).await?.is_empty() {
         true => Ok(()),
@@ -192,10 +210,11 @@ async fn fetch_captures(
     names: Vec<Name>,
     with_bases: bool,
 ) -> Result<Vec<Name>, CopiesError> {
-    let (parcels, mut arrived) = mpsc::channel(PARCELS_AHEAD);
+    let (parcels, mut arrived) = mpsc::channel::<Vec<u8>>(PARCELS_AHEAD);
     let keeping = async {
         let (address, mut lacking) = (address_of(from), Vec::new());
         while let Some(parcel) = arrived.recv().await {
+            inner.courtesy.turn_in(parcel.len()).await;
             let taken = take_in(inner, &address, Arc::new(Bytes(parcel))).await?;
             let is_odd = |outcome: &Outcome| matches!(outcome, Outcome::Refused(_) | Outcome::LacksBlob);
             if taken.entries.iter().any(|(_, outcome)| is_odd(outcome)) {
@@ -272,6 +291,12 @@ pub(super) async fn take_in(inner: &Arc<Inner>, sender: &Address, parcel: Arc<By
         inner.blocking(move |inner| Ok(inner.store.take_parcel(&parcel.0)?)).await?
     };
     inner.blocking(|inner| Ok(inner.store.commit()?)).await?;
+    note_taken(inner, &taken);
+    Ok(taken)
+}
+
+/// Remembers what came durably from another machine.
+pub(super) fn note_taken(inner: &Inner, taken: &Taken) {
     let stored = taken.entries.iter().filter(|(_, outcome)| *outcome == Outcome::Stored);
     inner.brought.note(stored.clone().map(|(id, _)| id.clone()));
     let stored = stored.count();
@@ -279,7 +304,6 @@ pub(super) async fn take_in(inner: &Arc<Inner>, sender: &Address, parcel: Arc<By
     if stored > 0 {
         inner.custodian().stray_came(inner.now());
     }
-    Ok(taken)
 }
 
 async fn fetch_blob(inner: &Arc<Inner>, from: &Address, blob: &LackingBlob) -> Result<(), CopiesError> {

@@ -5,7 +5,7 @@
 //! all of it too, only later. What other machines brought ([`Brought`]) and is ours to copy lies with them already, and goes nowhere; what
 //! was taken in here goes to its owner even where it is ours to copy.
 
-use super::exchange::{bring, bring_records};
+use super::exchange::{Haste, bring, bring_records};
 use super::wire::{Ask, NAMES_MAX, Name, Reply};
 use super::{CopiesError, Inner, split};
 use crate::ring::ring_dir;
@@ -54,10 +54,15 @@ impl Brought {
     }
 }
 
-/// How often the end of the feed was reached.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Progress {
-    rounds: u64,
+/// How far handing on has come: how often the end of the feed was reached.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub(crate) struct Followed(u64);
+
+impl Followed {
+    /// What is reached when everything that is stored by now is handed on. The round that is under way may have read the feed before: the one behind it has not.
+    pub(crate) fn after_now(self) -> Self {
+        Self(self.0 + 2)
+    }
 }
 
 pub(super) async fn run(inner: Arc<Inner>) {
@@ -95,7 +100,7 @@ pub(super) async fn run(inner: Arc<Inner>) {
         }
         let is_end = entries.len() < BATCH_MAX;
         rounds += u64::from(is_end);
-        inner.followed.send_replace(Progress { rounds });
+        inner.followed.send_replace(Followed(rounds));
         if is_end {
             // Or until somebody waits for it.
             let _ = tokio::time::timeout(inner.settings.follow_every, inner.wanted.notified()).await;
@@ -106,11 +111,10 @@ pub(super) async fn run(inner: Arc<Inner>) {
 /// Waits until everything that was stored before is handed on: the end was reached after a seal that began later.
 pub(super) async fn handed_on(inner: &Arc<Inner>) -> Result<(), CopiesError> {
     let mut followed = inner.followed.subscribe();
-    let rounds = followed.borrow().rounds;
-    // The round that is under way may have read the feed before: the one behind it has not.
-    for wanted in [rounds + 1, rounds + 2] {
+    let now = *followed.borrow();
+    for wanted in [Followed(now.0 + 1), now.after_now()] {
         inner.wanted.notify_one();
-        followed.wait_for(|progress| progress.rounds >= wanted).await.map_err(|_| CopiesError::Nobody)?;
+        followed.wait_for(|followed| *followed >= wanted).await.map_err(|_| CopiesError::Nobody)?;
     }
     Ok(())
 }
@@ -368,7 +372,7 @@ async fn run_errand(inner: &Arc<Inner>, errand: &Errand, loads: Vec<Load>) -> Re
             return Err(CopiesError::Odd("an answer to another question"));
         };
         let lacking: Vec<EntryKey> = lacking.iter().filter_map(|n| some.get(*n as usize).cloned()).collect();
-        bring(inner, &errand.to, lacking, errand.is_owner).await?;
+        bring(inner, &errand.to, lacking, errand.is_owner, Haste::Awaited).await?;
     }
     Ok(())
 }

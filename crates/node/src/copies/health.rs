@@ -4,7 +4,7 @@ use super::wire::{Ask, Own, Reply, Status};
 use super::{Copies, CopiesError, Inner, split};
 use crate::ring::surt_of;
 use herodotus_base::{PeerKey, Timestamp};
-use herodotus_replica::custody::Task;
+use herodotus_replica::custody::{Outcome, Task};
 use herodotus_store::Totals;
 use herodotus_web::Refused;
 use herodotus_web::peers::{
@@ -65,7 +65,7 @@ impl Counters {
         self.failed.fetch_add(1, Relaxed);
         let what = match task {
             Task::Compare { with, .. } => format!("comparing with {with:?}"),
-            Task::Audit { with, .. } => format!("auditing {with:?}"),
+            Task::Audit { with, .. } | Task::Prove { with, .. } => format!("auditing {with:?}"),
             Task::Confirm { with, .. } => format!("confirming with {with:?}"),
             Task::Survey { .. } => "looking for strays".to_owned(),
             Task::Release { .. } => "letting go".to_owned(),
@@ -77,7 +77,13 @@ impl Counters {
         self.last_failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    pub(super) fn audited(&self, machine: PeerKey, is_right: bool) {
+    /// Only what says something of it.
+    pub(super) fn audited(&self, machine: PeerKey, outcome: &Outcome) {
+        let is_right = match outcome {
+            Outcome::Well => true,
+            Outcome::Wrong => false,
+            _ => return,
+        };
         let mut audits = self.audits.lock().unwrap_or_else(PoisonError::into_inner);
         if audits.len() < AUDITS_MAX || audits.contains_key(&machine) {
             audits.insert(machine, (Timestamp::now(), is_right));
@@ -211,7 +217,7 @@ fn repair_view(task: &Task) -> Option<RepairView> {
     let (what, with) = match task {
         Task::Compare { with, .. } => ("Comparing with it, and bringing over what either lacks.", with),
         Task::Confirm { with, .. } => ("Asking whether it holds what may be let go here.", with),
-        Task::Audit { with, .. } => ("Having it prove what it holds.", with),
+        Task::Audit { with, .. } | Task::Prove { with, .. } => ("Having it prove what it holds.", with),
         Task::Survey { .. } | Task::Release { .. } => return None,
     };
     Some(RepairView { what: what.to_owned(), machine: with.key.to_string(), ..RepairView::default() })

@@ -90,11 +90,25 @@ impl<'a> Shelf<'a> {
         Ok(names)
     }
 
-    /// A page of names on a span, behind one, and the place of the last.
+    /// A page of names on a span, behind one, and the place of the last: as many as an answer carries.
     pub(super) fn names_on(self, span: Span, behind: Option<(Id, Name)>) -> Result<(Vec<Name>, Option<Id>)> {
+        self.page_on(span, behind, NAMES_MAX, super::desk::PARCEL_BYTES_MAX)
+    }
+
+    /// The same, up to so many names of so many bytes. Where it is full, what lies at its last place is left for the next, unless that is all of it: what lies
+    /// at one place lies together in packs, too, and is to travel together.
+    pub(super) fn page_on(
+        self,
+        span: Span,
+        behind: Option<(Id, Name)>,
+        names_max: usize,
+        bytes_max: usize,
+    ) -> Result<(Vec<Name>, Option<Id>)> {
         let mut names = Vec::new();
         let mut last = None;
         let mut bytes = 0;
+        // Where the names at the last place begin, and which came before it.
+        let mut at_last: (usize, Option<Id>) = (0, None);
         // What came before is passed over; places come clockwise from where the span begins, and names at one place in order: captures, then records.
         let is_past = |place: Id, name: &Name| {
             behind.as_ref().is_none_or(|(at, last)| {
@@ -110,7 +124,14 @@ impl<'a> Shelf<'a> {
                 continue;
             }
             bytes += name.0.len() + 4;
-            if names.len() == NAMES_MAX || bytes > super::desk::PARCEL_BYTES_MAX {
+            if last.is_some_and(|last| last != place) {
+                at_last = (names.len(), last);
+            }
+            if names.len() == names_max || bytes > bytes_max {
+                if let (begin @ 1.., Some(before)) = at_last {
+                    names.truncate(begin);
+                    last = Some(before);
+                }
                 break;
             }
             names.push(name);

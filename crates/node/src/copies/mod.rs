@@ -1,10 +1,11 @@
 //! Copies on real machines: `herodotus_replica`'s custodian driven by the clock and the ring, over the store and the peers' connections.
 //!
 //! [`Copies`] is the handle. One task lets the custodian know what the ring and the clock say, and gives each of its orders to a task of its own
-//! ([`orders`]); [`desk`] answers peers, [`bulk`] where it is large; [`exchange`] brings captures over; [`follow`] hands on what this machine takes in; [`elsewhere`] lets pages read what others
-//! hold; [`split`] spreads hosts that have grown over more places. What is promised is the custodian's and the store's to keep: here is only carrying out.
+//! ([`orders`]); [`desk`] answers peers, [`bulk`] where it is large; [`exchange`] brings captures over, [`shipping`] many at once; [`follow`] hands on what this machine takes in; [`elsewhere`] lets pages read what others
+//! hold, from all of them where an owner is silent ([`voices`]); [`split`] spreads hosts that have grown over more places. What is promised is the custodian's and the store's to keep: here is only carrying out.
 
 mod bulk;
+mod courtesy;
 mod desk;
 mod elsewhere;
 mod exchange;
@@ -14,11 +15,16 @@ mod health;
 mod holdings;
 mod orders;
 mod reach;
+mod shipping;
 mod split;
+mod taken;
+mod voices;
 mod wire;
 
 use crate::ring::{Neighbourhood, RingNode};
+use courtesy::Courtesy;
 use desk::Desk;
+pub(crate) use follow::Followed;
 use herodotus_base::{Id, PeerKey, Timestamp};
 use herodotus_catalogue::Catalogue;
 use herodotus_ledger::{Ledger, Record};
@@ -35,6 +41,8 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+pub(crate) use taken::LEASE_LASTS;
+use taken::Taken;
 use tokio::sync::{Notify, Semaphore, broadcast, mpsc, watch};
 
 /// How long a node that leaves in good order may take to hand over what it holds.
@@ -87,6 +95,8 @@ pub struct CopiesSettings {
     pub follow_every: Duration,
     /// All of one's own bytes are read through in this time.
     pub scrub_every: Duration,
+    /// Bytes a second that mending may bring and fetch, each; none: as many as it can.
+    pub mend_bytes_per_s: Option<u64>,
     /// Where people reach this node's pages, for those who are sent there.
     pub public: Option<String>,
     /// A part of a host with so many URLs is split in two; zero: never.
@@ -119,8 +129,9 @@ impl Default for CopiesSettings {
         Self {
             custody: Config::default(),
             durable_on: 2,
-            follow_every: Duration::from_secs(2),
+            follow_every: Duration::from_secs(5),
             scrub_every: Duration::from_secs(30 * 24 * 60 * 60),
+            mend_bytes_per_s: None,
             public: None,
             split_at: 128,
         }
@@ -152,12 +163,16 @@ struct Inner {
     settings: CopiesSettings,
     reach: Arc<Reach>,
     custodian: Mutex<Custodian>,
+    /// What we took over lately from machines that fell silent.
+    taken: Mutex<Taken>,
     /// Handings on that go on after they were acknowledged, because some machine is slow.
     rests: Arc<Semaphore>,
     /// Somebody waits for what was stored to be handed on.
     wanted: Notify,
     counters: health::Counters,
+    courtesy: Courtesy,
     splits: split::Splits,
+    shipping: shipping::Shipping,
     /// Captures that could not be read, to be mended before the disk is read through.
     damaged: mpsc::Sender<EntryKey>,
     start: Instant,
@@ -170,7 +185,7 @@ struct Inner {
     /// We go for good: others must hold everything first.
     is_leaving: AtomicBool,
     /// How far what this machine took in has been handed on.
-    followed: watch::Sender<follow::Progress>,
+    followed: watch::Sender<Followed>,
     brought: follow::Brought,
     /// The whole ring's, as it was gathered last.
     health: watch::Sender<Option<Arc<HealthView>>>,
@@ -195,6 +210,8 @@ impl Copies {
             reach: Arc::new(Reach::new(ring.clone())),
             rests: Arc::new(Semaphore::new(RESTS_MAX)),
             wanted: Notify::new(),
+            courtesy: Courtesy::new(settings.mend_bytes_per_s),
+            taken: Mutex::default(),
             custodian: Mutex::new(Custodian::new(ring.endpoint().key(), settings.custody.clone())),
             ring,
             store,
@@ -204,6 +221,7 @@ impl Copies {
             settings,
             counters: health::Counters::default(),
             splits: split::Splits::default(),
+            shipping: shipping::Shipping::default(),
             start: Instant::now(),
             wake: Notify::new(),
             written: Notify::new(),
@@ -277,6 +295,11 @@ impl Copies {
         self.inner.reach.machine()
     }
 
+    /// Something is done for which mending should wait.
+    pub(crate) fn comes_first(&self) {
+        self.inner.courtesy.notice();
+    }
+
     /// Every other machine of the ring, as far as they are found.
     pub(crate) async fn machines(&self) -> Result<Vec<Contact>, CopiesError> {
         self.inner.reach.machines().await
@@ -286,11 +309,14 @@ impl Copies {
         self.inner.place_of(key)
     }
 
-    /// Whether a URL is ours to look after: on an arc of ours, of which we know all that was known.
+    /// Whether a URL is ours to look after: on an arc of ours, of which we know all that was known, and nobody else goes on with it.
     pub(crate) fn is_ours_to_do(&self, key: &str) -> bool {
         let place = self.inner.place_of(key);
-        let custodian = self.inner.custodian();
-        custodian.owns(place) && custodian.is_here(place)
+        let is_here = {
+            let custodian = self.inner.custodian();
+            custodian.owns(place) && custodian.is_here(place)
+        };
+        is_here && self.inner.taken().waits_until(self.inner.now(), place).is_none()
     }
 
     /// Whether a place is on an arc of ours, known or not.
@@ -332,17 +358,25 @@ impl Copies {
         self.inner.custodian().owns(herodotus_ring::placement::place_of_part(bucket, 0))
     }
 
+    /// How long a host's leases are not ours to give yet: whoever gave them fell silent, and may go on.
+    pub(crate) fn host_waits(&self, bucket: &str) -> Duration {
+        let (now, place) = (self.inner.now(), herodotus_ring::placement::place_of_part(bucket, 0));
+        self.inner.taken().waits_until(now, place).unwrap_or(now) - now
+    }
+
     pub(crate) fn owns_record(&self, name: &herodotus_ledger::Name) -> bool {
         self.inner.ledger.place_of(name).is_ok_and(|place| self.inner.custodian().owns(place))
     }
 
-    /// What is ours: our own arcs of which we know all that was known, and how hosts are split.
+    /// What is ours: our own arcs of which we know all that was known and with which nobody else goes on, and how hosts are split.
     pub(crate) fn ground(&self) -> Ground {
         let (levels, moves) = {
             let custodian = self.inner.custodian();
             (custodian.levels(), custodian.moves())
         };
-        let arcs = levels.into_iter().filter(|level| level.is_filled).map(|level| level.arc).collect();
+        let (now, taken) = (self.inner.now(), self.inner.taken());
+        let arcs = levels.into_iter().filter(|level| level.is_filled).map(|level| level.arc);
+        let arcs = arcs.filter(|arc| !taken.waits_with(now, *arc)).collect();
         Ground { arcs, moves, splits: self.inner.splits.times_raised() }
     }
 
@@ -362,6 +396,11 @@ impl Copies {
         Everything::new(self.inner.store.clone(), self.inner.catalogue.clone(), Arc::new(self.clone()))
     }
 
+    /// How far what was stored here has been handed on by now.
+    pub(crate) fn followed(&self) -> Followed {
+        *self.inner.followed.borrow()
+    }
+
     /// Waits until everything that was stored here before is durable on as many machines as a write needs.
     pub async fn handed_on(&self) -> Result<(), CopiesError> {
         follow::handed_on(&self.inner).await
@@ -371,6 +410,10 @@ impl Copies {
 impl Inner {
     fn custodian(&self) -> MutexGuard<'_, Custodian> {
         self.custodian.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn taken(&self) -> MutexGuard<'_, Taken> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn now(&self) -> Duration {
@@ -480,10 +523,13 @@ impl Seen {
         }
         let nodes: BTreeSet<Id> = neighbourhood.nodes.iter().map(|seat| seat.contact.id).collect();
         for gone in self.nodes.difference(&nodes) {
+            inner.taken().end_arc(*gone);
             custodian.end_arc(now, *gone);
         }
         self.nodes = nodes;
         for seat in &neighbourhood.nodes {
+            // First: what is taken over must not be anybody's to crawl for a moment.
+            inner.taken().set_arc(now, seat.contact.id, seat.arc);
             custodian.set_arc(now, &seat.contact, seat.arc);
             custodian.set_line(now, seat.contact.id, &seat.successors);
             for contact in &seat.successors {

@@ -17,6 +17,8 @@ use tokio::sync::mpsc;
 
 /// Entries of a piece that is brought home at once.
 const PIECE_ENTRIES_MAX: u64 = 20_000;
+/// And what the names of so many take at most.
+const PAGE_BYTES_MAX: usize = 4 << 20;
 /// The last place on the circle.
 const LAST: Id = Id([0xff; 32]);
 /// Times that a comparison begins again because one of the two did not know how a host is split: each time one host more is known.
@@ -39,6 +41,7 @@ pub(super) async fn carry_out(inner: &Arc<Inner>, order: Order) -> Outcome {
     let done = match &task {
         Task::Compare { with, from, to } => compare(inner, with, Span::new(*from, *to), way).await,
         Task::Audit { with, from, to, nonce } => audit(inner, with, Span::new(*from, *to), *nonce).await,
+        Task::Prove { with, from, to, nonce } => prove(inner, with, Span::new(*from, *to), *nonce).await,
         Task::Survey { after } => survey(inner, *after).await,
         Task::Confirm { with, piece } => confirm(inner, with, *piece).await,
         Task::Release { owner, piece } => release(inner, owner, *piece).await,
@@ -101,8 +104,11 @@ async fn exchange(inner: &Arc<Inner>, with: &Contact, salt: u64, found: Found, w
             for span in spans {
                 let mut behind = None;
                 loop {
-                    let page = inner.blocking(move |inner| Ok(inner.shelf().names_on(span, behind)?)).await?;
-                    let (names, Some(last)) = page else { break };
+                    let page = inner.blocking(move |inner| {
+                        let shelf = inner.shelf();
+                        Ok(shelf.page_on(span, behind, PIECE_ENTRIES_MAX as usize, PAGE_BYTES_MAX)?)
+                    });
+                    let (names, Some(last)) = page.await? else { break };
                     behind = names.last().map(|name| (last, name.clone()));
                     agree(inner, with, &names).await?;
                     bring_names(inner, with, names, spread).await?;
@@ -170,45 +176,121 @@ async fn agree(inner: &Arc<Inner>, with: &Contact, names: &[Name]) -> Result<(),
 
 /// Has a holder prove that it has the bytes of some entries that we have too.
 async fn audit(inner: &Arc<Inner>, with: &Contact, span: Span, number: u64) -> Result<Outcome, CopiesError> {
-    let mut nonce = [0; 32];
-    getrandom::fill(&mut nonce).map_err(|_| CopiesError::Odd("no randomness"))?;
-    let (names, ours) = inner
-        .blocking(move |inner| {
-            let names = sample(inner, span, random() ^ number)?;
-            let ours = proof(inner, &nonce, &names)?;
-            Ok((names, ours))
-        })
-        .await?;
-    let Some(ours) = ours.filter(|_| !names.is_empty()) else { return Ok(Outcome::Well) };
-    let Reply::Proof(theirs) = inner.reach.ask(with, &Ask::Challenge { nonce, names }).await? else {
-        return Err(CopiesError::Odd("an answer to another question"));
+    let names = inner.blocking(move |inner| sample(inner, span, random() ^ number)).await?;
+    let Some((challenge, ours)) = prepare(inner, names).await? else { return Ok(Outcome::Well) };
+    let outcome = match challenged(inner, with, &challenge, ours).await? {
+        // It may have been asked for what is on its way to it.
+        Outcome::Wrong => match brought_and_asked_again(inner, with, span, number).await {
+            Ok(outcome @ (Outcome::Well | Outcome::Failed)) => outcome,
+            _ => Outcome::Wrong,
+        },
+        outcome => outcome,
     };
-    let is_right = theirs == Some(ours);
-    inner.counters.audited(with.key, is_right);
-    Ok(if is_right { Outcome::Well } else { Outcome::Wrong })
+    inner.counters.audited(with.key, &outcome);
+    Ok(outcome)
 }
 
-/// Some captures on a span: from a random place on, so that nobody knows which.
+/// Brings a holder what it lacks, and has it prove others: damage that the first question met is mended by now, and the rest of a dead disk is not.
+async fn brought_and_asked_again(
+    inner: &Arc<Inner>,
+    with: &Contact,
+    span: Span,
+    number: u64,
+) -> Result<Outcome, CopiesError> {
+    compare(inner, with, span, Way::Give).await?;
+    let names = inner.blocking(move |inner| sample(inner, span, random() ^ number)).await?;
+    let Some((challenge, ours)) = prepare(inner, names).await? else { return Ok(Outcome::Failed) };
+    challenged(inner, with, &challenge, ours).await
+}
+
+/// Has the owner of what is entrusted to us prove what was picked before it was brought what it lacked.
+async fn prove(inner: &Arc<Inner>, with: &Contact, span: Span, number: u64) -> Result<Outcome, CopiesError> {
+    let names = inner.blocking(move |inner| sample(inner, span, random() ^ number)).await?;
+    if names.is_empty() {
+        return Ok(Outcome::Well);
+    }
+    let outcome = brought_and_proved(inner, with, span, names).await?;
+    inner.counters.audited(with.key, &outcome);
+    Ok(outcome)
+}
+
+/// Brings another machine what it lacks, and has it prove that it has some of what it should have then.
+async fn brought_and_proved(
+    inner: &Arc<Inner>,
+    with: &Contact,
+    span: Span,
+    names: Vec<Name>,
+) -> Result<Outcome, CopiesError> {
+    compare(inner, with, span, Way::Give).await?;
+    // What has left us meanwhile proves nothing, nor what lies elsewhere since we learnt that its host is split.
+    let names = inner.blocking(move |inner| Ok(still_on(inner, span, names))).await?;
+    let Some((challenge, ours)) = prepare(inner, names).await? else { return Ok(Outcome::Failed) };
+    // It took part in a comparison a moment ago.
+    Ok(challenged(inner, with, &challenge, ours).await.unwrap_or(Outcome::Unproven))
+}
+
+fn still_on(inner: &Inner, span: Span, mut names: Vec<Name>) -> Vec<Name> {
+    names.retain(|name| name.key().is_some_and(|key| span.contains(inner.place_of(&key))));
+    names
+}
+
+/// What another machine is to prove, and the proof. Nothing, if there is nothing to prove, or not all of it is here.
+async fn prepare(inner: &Arc<Inner>, names: Vec<Name>) -> Result<Option<(Ask, [u8; 32])>, CopiesError> {
+    if names.is_empty() {
+        return Ok(None);
+    }
+    let mut nonce = [0; 32];
+    getrandom::fill(&mut nonce).map_err(|_| CopiesError::Odd("no randomness"))?;
+    inner
+        .blocking(move |inner| {
+            let ours = proof(inner, &nonce, &names)?;
+            Ok(ours.map(|ours| (Ask::Challenge { nonce, names }, ours)))
+        })
+        .await
+}
+
+async fn challenged(
+    inner: &Arc<Inner>,
+    with: &Contact,
+    challenge: &Ask,
+    ours: [u8; 32],
+) -> Result<Outcome, CopiesError> {
+    match inner.reach.ask(with, challenge).await? {
+        Reply::Proof(theirs) if theirs == Some(ours) => Ok(Outcome::Well),
+        Reply::Proof(_) => Ok(Outcome::Wrong),
+        _ => Err(CopiesError::Odd("an answer to another question")),
+    }
+}
+
+/// Some captures on a span, beside each other, from a random one on: each is as likely to be asked for, so that nobody knows which, and if there are few, there is always one.
 fn sample(inner: &Inner, span: Span, seed: u64) -> Result<Vec<Name>, CopiesError> {
-    let mut place = [0; 32];
-    place[..8].copy_from_slice(&seed.to_be_bytes());
-    let start = Id(place);
-    let begin = if span.contains(start) { start } else { span.from };
-    let from_there = if begin == span.to { span } else { Span::new(begin, span.to) };
-    let skip = (seed % 97) as usize;
+    let rows = || inner.store.places(span.from, span.to);
+    let mut all = 0;
+    for row in rows() {
+        all += row?.2.count;
+    }
+    let Some(mut skip) = seed.checked_rem(all) else { return Ok(Vec::new()) };
+    let mut left = all.min(CHALLENGE_MAX as u64 * 4);
     let mut names = Vec::new();
-    for entries in [from_there, span] {
-        for entry in inner.shelf().entries(entries).skip(skip).take(CHALLENGE_MAX * 4) {
-            let (_, (name, _)) = entry?;
-            // Records change, and what they are is in their marks.
-            let Some(id) = name.id() else { continue };
-            if names.len() < CHALLENGE_MAX && inner.store.entry(&id)?.is_some() {
-                names.push(name);
+    // Behind the last comes the first.
+    for row in rows().chain(rows()) {
+        let (place, bucket, sum) = row?;
+        if skip >= sum.count {
+            skip -= sum.count;
+            continue;
+        }
+        for entry in inner.store.entries_at(place, &bucket).skip(skip as usize) {
+            if left == 0 || names.len() == CHALLENGE_MAX {
+                return Ok(names);
+            }
+            left -= 1;
+            let (id, ..) = entry?;
+            // Not what was removed.
+            if inner.store.entry(&id)?.is_some() {
+                names.push(Name::of(&id));
             }
         }
-        if !names.is_empty() {
-            break;
-        }
+        skip = 0;
     }
     Ok(names)
 }

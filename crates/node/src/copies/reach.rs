@@ -22,7 +22,7 @@ const MACHINES_BELIEVED_FOR: Duration = Duration::from_secs(15);
 /// Machines that one question goes to. Of a larger ring, answers are gathered from a part.
 const MACHINES_MAX: usize = 512;
 /// A page does not wait longer for the slowest of many.
-const GATHER_WAIT: Duration = Duration::from_secs(3);
+pub(super) const GATHER_WAIT: Duration = Duration::from_secs(3);
 /// Arcs remembered.
 const ARCS_MAX: usize = 256;
 

@@ -67,6 +67,9 @@ pub(super) enum Ask {
     Parts { bucket: String },
     /// As [`Ask::At`], from one who takes the host for split into so many parts: whoever knows of more says so instead.
     Within { place: Id, bucket: String, parts: u32, ask: Box<Ask> },
+
+    /// Up to which form do you know shipments? Who does not know the question knows none.
+    Shipments,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -125,6 +128,9 @@ pub(super) enum Reply {
         parts: u32,
         settled: u32,
     },
+    Shipments {
+        form: u8,
+    },
 }
 
 /// What is too large for a call. After the head come bytes one way, and a [`Reply`] the other, or bytes only.
@@ -138,6 +144,10 @@ pub(super) enum Bulk {
     Give { name: Name },
     /// One whole capture; answered with its bytes.
     Capture { name: Name },
+    /// Keep the shipments that follow, each with its length (u32, big-endian) before it; answered as [`Ask::Take`] is.
+    TakeShipments,
+    /// Names follow; answered with shipments as above of what can go like that, and nothing else.
+    GiveShipments,
 }
 
 /// The name of an entry: a capture's as in the index, or a record's as in the ledger.
@@ -185,11 +195,11 @@ pub(super) struct WireEntry {
 
 impl WireEntry {
     pub(super) fn of(entry: &Entry) -> Self {
-        Self { name: Name::of(&entry.id), value: Bytes(entry.encode_value()) }
+        Self { name: Name::of(&entry.id), value: Bytes(entry.encode_told()) }
     }
 
     pub(super) fn entry(&self) -> Option<Entry> {
-        Entry::decode(self.name.id()?, &self.value.0)
+        Entry::decode_told(self.name.id()?, &self.value.0)
     }
 }
 

@@ -5,7 +5,9 @@ use super::folder;
 use super::part::{PartView, Ties, Told};
 use super::robots::RobotsFinished;
 use super::visit::{Context, Finished};
-use super::{COMMIT_EVERY, COMMIT_VISITS, Definition, DiskTable, Error, Result, SYNC_EVERY, UNCOMMITTED_MAX};
+use super::{
+    COMMIT_EVERY, COMMIT_VISITS, Definition, DiskTable, Error, PART_COMMIT_EVERY, Result, SYNC_EVERY, UNCOMMITTED_MAX,
+};
 use herodotus_base::Timestamp;
 use herodotus_frontier::{End, Errand, Frontier, Next, Outcome, RobotsAnswer, Territory, Version, Visit};
 use herodotus_page::WebUrl;
@@ -226,7 +228,8 @@ impl Crawl {
     ) -> Result<Summary> {
         let began = Instant::now();
         let mut visits: JoinSet<Back> = JoinSet::new();
-        let (to_disk, mut from_disk) = committer(self.context.store.clone());
+        let (to_disk, mut from_disk) =
+            committer(self.context.store.clone(), if self.ties.is_some() { PART_COMMIT_EVERY } else { COMMIT_EVERY });
         let mut uncommitted = 0;
         let (mut seeds_fetched, mut seeds_failed) = (0, 0);
         let mut progress = tokio::time::interval(every.max(Duration::from_millis(50)));
@@ -386,6 +389,7 @@ impl Crawl {
 
     /// A visit is safe: the frontier hears of it, and whoever watches. Seeds that were fetched, and that were not.
     fn finish(&mut self, finished: &Finished, watch: &mut impl FnMut(Event<'_>)) -> Result<(u64, u64)> {
+        self.context.finished.fetch_add(1, Relaxed);
         self.frontier.handle_finished(Timestamp::now(), finished.id, &finished.outcome, &finished.links)?;
         self.frontier.handle_left_out(&finished.url, "not_web", finished.not_web);
         self.frontier.handle_left_out(&finished.url, "links_dropped", finished.dropped);
@@ -417,7 +421,7 @@ type FromDisk = mpsc::UnboundedReceiver<(herodotus_store::Result<()>, Vec<Back>)
 
 /// A thread that commits: a sync may take long, and must hold up neither visits nor the frontier. What comes
 /// within a few milliseconds is synced together; the channels hold at most [`UNCOMMITTED_MAX`] visits.
-fn committer(store: Store) -> (ToDisk, FromDisk) {
+fn committer(store: Store, every: Duration) -> (ToDisk, FromDisk) {
     let (to_disk, batches) = std::sync::mpsc::channel::<(Vec<Back>, bool)>();
     let (done, from_disk) = mpsc::unbounded_channel();
     std::thread::spawn(move || {
@@ -425,7 +429,7 @@ fn committer(store: Store) -> (ToDisk, FromDisk) {
         let mut synced = Instant::now();
         let mut is_last = false;
         loop {
-            let wait = if unsynced.is_empty() { Duration::from_secs(3_600) } else { COMMIT_EVERY };
+            let wait = if unsynced.is_empty() { Duration::from_secs(3_600) } else { every };
             match batches.recv_timeout(wait) {
                 Ok((batch, last)) => {
                     is_last = last;
@@ -434,7 +438,7 @@ fn committer(store: Store) -> (ToDisk, FromDisk) {
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
             }
-            let is_due = is_last || unsynced.len() >= COMMIT_VISITS || synced.elapsed() >= COMMIT_EVERY;
+            let is_due = is_last || unsynced.len() >= COMMIT_VISITS || synced.elapsed() >= every;
             let appended = unsynced.iter().any(Back::is_appended);
             if unsynced.is_empty() || appended && !is_due {
                 continue;

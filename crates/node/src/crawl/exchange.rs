@@ -91,6 +91,11 @@ impl Context {
         self.fetcher.round_trip(url).await.ok()
     }
 
+    /// Visits of our part that are over, and URLs that wait in it.
+    pub(crate) fn stand(&self) -> (u64, u64) {
+        (self.finished.load(Relaxed), self.waiting())
+    }
+
     /// URLs that wait in our part.
     pub(crate) fn waiting(&self) -> u64 {
         self.waiting.load(Relaxed)

@@ -47,6 +47,8 @@ const UNCOMMITTED_MAX: usize = 256;
 
 /// Commits are at least so far apart, unless many visits wait or nothing else is going on: a sync costs as much as a page.
 const COMMIT_EVERY: std::time::Duration = std::time::Duration::from_millis(10);
+/// The same of a ring's part: each commit is followed by one of the links, on a disk that several parts may share.
+const PART_COMMIT_EVERY: std::time::Duration = std::time::Duration::from_millis(40);
 const COMMIT_VISITS: usize = 64;
 
 /// How often what the frontier knows is brought to the disk itself, for the case that the power fails.

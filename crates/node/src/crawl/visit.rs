@@ -29,6 +29,8 @@ pub(crate) struct Context {
     pub(super) hands: Semaphore,
     /// URLs that wait, as far as the loop has said.
     pub(super) waiting: AtomicU64,
+    /// Visits that are over.
+    pub(super) finished: AtomicU64,
     pub(super) made_elsewhere: AtomicU64,
     pub(super) made_for_others: AtomicU64,
 }
@@ -72,6 +74,7 @@ impl Context {
             // As many as we would make for ourselves.
             hands: Semaphore::new(definition.requests.clamp(1, Semaphore::MAX_PERMITS)),
             waiting: AtomicU64::new(0),
+            finished: AtomicU64::new(0),
             made_elsewhere: AtomicU64::new(0),
             made_for_others: AtomicU64::new(0),
         })

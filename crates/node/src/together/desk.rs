@@ -1,6 +1,6 @@
 //! Answering peers about crawls.
 
-use super::lease::Wish;
+use super::lease::{self, Wish};
 use super::wire::{Ask, Bulk, CRAWLS, CRAWLS_MAX, Reply};
 use super::{Inner, Result, courier, elsewhere, gossip, near, part, robots};
 use bytes::Bytes;
@@ -58,8 +58,8 @@ async fn answer(inner: &Arc<Inner>, ask: Ask) -> Result<Reply> {
             Reply::Learnt
         }
         Ask::Links { batch } => match courier::take(inner, &batch.0, false).await? {
-            true => Reply::Taken,
-            false => Reply::NotNow,
+            Some(work) => Reply::TakenWith { work_ms: u32::try_from(work.as_millis()).unwrap_or(u32::MAX) },
+            None => Reply::NotNow,
         },
         Ask::Part { crawl } => Reply::Part(part::status(inner, CrawlId(crawl)).await),
         Ask::Detail { crawl } => Reply::Detail(part::detail(inner, CrawlId(crawl)).await.map(Box::new)),
@@ -70,7 +70,8 @@ async fn answer(inner: &Arc<Inner>, ask: Ask) -> Result<Reply> {
                 return Ok(Reply::NotNow);
             }
             let delay = Duration::from_millis(delay_ms.min(DELAY_MS_MAX));
-            let wish = Wish { host: &host, delay, at_once: at_once as usize, is_split };
+            let not_before = lease::not_before(inner, &host);
+            let wish = Wish { host: &host, delay, at_once: at_once as usize, is_split, not_before };
             Reply::Lease { lease: inner.giver.give(|| inner.now(), wish).await }
         }
         Ask::LeaseOver { host, lease, pause_ms } => {

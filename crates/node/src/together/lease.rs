@@ -2,8 +2,8 @@
 //!
 //! [`Leases`] is the giver, and pure. A lease is for one exchange, and is given back when that is over; the next one is given when the delay has passed since the last
 //! was given *and* since the last came back. So a machine that is late with its exchange makes the next one later, and the times that a server sees
-//! are never closer than the delay, as long as one at a time may ask. A lease that does not come back (its holder died) ends by itself. A new owner knows nothing of leases that were given,
-//! and of a host on several machines lets one delay pass first.
+//! are never closer than the delay, as long as one at a time may ask. A lease that does not come back (its holder died) ends by itself. A new owner knows nothing of leases that were given:
+//! one that took over from a silent machine waits until they have ended, and of a host on several machines every new one lets a delay pass first.
 
 use super::Inner;
 use super::wire::{Ask, Reply};
@@ -21,7 +21,7 @@ const HOSTS_MAX: usize = 100_000;
 /// After so long every delay has passed: the longest is five minutes.
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(600);
 /// A lease ends by itself then. Most exchanges are over by that; of one that is not, the next request is far enough away.
-const LASTS: Duration = Duration::from_secs(20);
+const LASTS: Duration = crate::copies::LEASE_LASTS;
 /// A host that asks all to stay away is left alone for so long at most: whoever comes then hears it from the host.
 const PAUSE_MAX: Duration = Duration::from_secs(60);
 /// Whoever asks is kept waiting for so long at most, and asks again: well within a call.
@@ -55,6 +55,8 @@ pub(super) struct Wish<'a> {
     pub(super) at_once: usize,
     /// Its URLs lie on several machines: others may have asked it a moment ago.
     pub(super) is_split: bool,
+    /// Somebody else may give leases until then.
+    pub(super) not_before: Duration,
 }
 
 impl Leases {
@@ -69,7 +71,7 @@ impl Leases {
         let last = if wish.is_split { now } else { now.saturating_sub(wish.delay) };
         let host = self.hosts.entry(wish.host.to_owned()).or_insert_with(|| Host { last, ..Host::default() });
         host.end(now);
-        let at = (host.last + wish.delay).max(host.not_before);
+        let at = (host.last + wish.delay).max(host.not_before).max(wish.not_before);
         if at > now {
             return Err(at - now);
         }
@@ -143,10 +145,11 @@ pub(super) async fn wait_for(inner: &Arc<Inner>, url: &WebUrl, delay: Duration, 
     let key = key_of(url.as_str());
     let host = host_of_key(&key).to_owned();
     let is_split = inner.copies.host_if_split(&key).is_some();
-    let wish = Wish { host: &host, delay, at_once: at_once as usize, is_split };
+    let mut wish = Wish { host: &host, delay, at_once: at_once as usize, is_split, not_before: Duration::ZERO };
     let mut in_vain = 0;
     while in_vain < IN_VAIN_MAX {
         if inner.copies.owns_host(&host) {
+            wish.not_before = not_before(inner, &host);
             if let Some(lease) = inner.giver.give(|| inner.now(), wish).await {
                 let (inner, host) = (Arc::downgrade(inner), host.clone());
                 return Lease::new(move |pause| {
@@ -167,6 +170,11 @@ pub(super) async fn wait_for(inner: &Arc<Inner>, url: &WebUrl, delay: Duration, 
         }
     }
     Lease::default()
+}
+
+/// When leases of a host that is ours may be given.
+pub(super) fn not_before(inner: &Inner, host: &str) -> Duration {
+    inner.now() + inner.copies.host_waits(host)
 }
 
 enum Asked {
@@ -211,7 +219,7 @@ mod tests {
     }
 
     fn wish(host: &str, at_once: usize) -> Wish<'_> {
-        Wish { host, delay: DELAY, at_once, is_split: true }
+        Wish { host, delay: DELAY, at_once, is_split: true, not_before: Duration::ZERO }
     }
 
     #[test]
@@ -263,6 +271,15 @@ mod tests {
         leases.give_back(at(32_000), "a", 1, at(50_000));
         leases.give_back(at(32_000), "a", 2, Duration::MAX);
         assert_eq!(leases.ask(at(40_000), eager), Err(at(52_000)), "but not for ever");
+    }
+
+    #[test]
+    fn who_took_over_gives_none_until_those_of_the_silent_one_have_ended() {
+        let mut leases = Leases::default();
+        let taken_over = Wish { is_split: false, not_before: at(30_000), ..wish("a", 1) };
+        assert_eq!(leases.ask(at(12_000), taken_over), Err(at(18_000)));
+        assert_eq!(leases.ask(at(29_999), taken_over), Err(at(1)));
+        assert_eq!(leases.ask(at(30_000), taken_over), Ok(1));
     }
 
     #[tokio::test]

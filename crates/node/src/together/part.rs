@@ -1,5 +1,7 @@
 //! This machine's part of each crawl: begun when an order says so, fed with what others find and knew, stopped when it is over.
 
+use super::held::Held;
+use super::pace::Pace;
 use super::wire::{PartDetail, PartStatus};
 use super::{Inner, Order, Result, State, elsewhere, lease, lock, robots};
 use crate::copies::Copies;
@@ -37,6 +39,7 @@ pub(super) struct Part {
     ended: watch::Receiver<bool>,
     context: Arc<Context>,
     team: Arc<Ring>,
+    pace: Pace,
 }
 
 impl Part {
@@ -62,9 +65,7 @@ struct Ring {
     crawl: CrawlId,
     robots_book: Arc<RobotsBook>,
     flights: Arc<Flights>,
-    /// Visited, but links found there are still on their way: told to others only when those have arrived, so that whoever takes
-    /// over from us reads the page again, from the archive, if they have not.
-    held: Mutex<Vec<(u64, Vec<Record>)>>,
+    held: Mutex<Held>,
     /// Where seeds redirect to, as our part has found or was told.
     leads: Mutex<Vec<String>>,
 }
@@ -76,18 +77,9 @@ impl Team for Ring {
         let sent = inner.courier.send(self.crawl, &prospects, inner.now()).map_err(failed)?;
         let (seen, visited): (Vec<Record>, Vec<Record>) =
             news.iter().map(|record| record_of(self.crawl, record)).partition(|record| record.version == 1);
-        let mut held = lock(&self.held);
-        held.push((sent, visited));
-        let arrived = inner.courier.arrived();
-        let mut ready = seen;
-        held.retain_mut(|(sent, records)| {
-            let is_ready = *sent <= arrived;
-            if is_ready {
-                ready.append(records);
-            }
-            !is_ready
-        });
-        drop(held);
+        let copied = inner.copies.followed().after_now();
+        lock(&self.held).hold(sent, copied, visited);
+        let ready = seen.into_iter().chain(self.take_ready(&inner)).collect::<Vec<_>>();
         inner.copies.note_records(&ready).map_err(|error| failed(error.into()))
     }
 
@@ -104,7 +96,7 @@ impl Team for Ring {
     }
 
     fn has_room(&self) -> bool {
-        self.inner.upgrade().is_none_or(|inner| inner.courier.has_room())
+        lock(&self.held).has_room() && self.inner.upgrade().is_none_or(|inner| inner.courier.has_room())
     }
 
     fn lately<'a>(&'a self, url: &'a WebUrl, since: Timestamp) -> Boxed<'a, Option<(Entry, Capture)>> {
@@ -114,7 +106,11 @@ impl Team for Ring {
     fn lease<'a>(&'a self, url: &'a WebUrl, delay: Duration, at_once: u32) -> Boxed<'a, Lease> {
         Box::pin(async move {
             match self.inner.upgrade() {
-                Some(inner) => lease::wait_for(&inner, url, delay, at_once).await,
+                Some(inner) => {
+                    let lease = lease::wait_for(&inner, url, delay, at_once).await;
+                    inner.copies.comes_first();
+                    lease
+                }
                 None => Lease::default(),
             }
         })
@@ -160,17 +156,12 @@ impl Team for Ring {
 impl Ring {
     /// What was held back and may be told now.
     fn release(&self, inner: &Inner) {
-        let arrived = inner.courier.arrived();
-        let mut ready = Vec::new();
-        lock(&self.held).retain_mut(|(sent, records)| {
-            let is_ready = *sent <= arrived;
-            if is_ready {
-                ready.append(records);
-            }
-            !is_ready
-        });
         // What cannot be written now is told again when its URL is visited again.
-        let _ = inner.copies.note_records(&ready);
+        let _ = inner.copies.note_records(&self.take_ready(inner));
+    }
+
+    fn take_ready(&self, inner: &Inner) -> Vec<Record> {
+        lock(&self.held).take_ready(inner.courier.arrived(), inner.copies.followed())
     }
 }
 
@@ -195,11 +186,7 @@ pub(super) async fn supervise(inner: Arc<Inner>) {
     let mut teams: BTreeMap<CrawlId, Arc<Ring>> = BTreeMap::new();
     loop {
         let begun = begin_and_end(&inner, &mut teams).await;
-        for (crawl, team) in &teams {
-            if inner.parts().contains_key(crawl) {
-                team.release(&inner);
-            }
-        }
+        teams.values().for_each(|team| team.release(&inner));
         let ours = inner.copies.ground();
         let has_moved = !lock(&inner.adoption).is_of(&ours);
         if has_moved {
@@ -362,8 +349,8 @@ async fn begin(inner: &Arc<Inner>, order: &Order, team: Arc<Ring>) -> Result<Par
         }
         let _ = over.send(true);
     });
-    let definition = order.part();
-    Ok(Part { version: order.version, run: order.run, definition, told, stop, ended, context, team })
+    let (definition, pace) = (order.part(), Pace::default());
+    Ok(Part { version: order.version, run: order.run, definition, told, stop, ended, context, team, pace })
 }
 
 async fn tell_all(inner: &Inner, told: impl Fn() -> Told) {
@@ -484,6 +471,15 @@ pub(super) async fn status(inner: &Inner, crawl: CrawlId) -> Option<PartStatus> 
         for_others,
         elsewhere,
     })
+}
+
+/// For how long our part of a crawl has work without more links.
+pub(super) fn work(inner: &Inner, crawl: CrawlId) -> Option<Duration> {
+    let now = inner.now();
+    let mut parts = inner.parts();
+    let part = parts.get_mut(&crawl)?;
+    let (finished, waiting) = part.context.stand();
+    Some(part.pace.work(now, finished, waiting))
 }
 
 /// What our part of a crawl has done.

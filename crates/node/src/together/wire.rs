@@ -109,6 +109,10 @@ pub(super) enum Reply {
     Noted,
     /// Nothing: that crawl does not run here.
     Detail(Option<Box<PartDetail>>),
+    /// Taken, by a machine that has work for so long without more.
+    TakenWith {
+        work_ms: u32,
+    },
 }
 
 /// What one machine's part has done.

@@ -4,7 +4,7 @@ use super::super::wire::{Ask, Bytes, Reply};
 use super::super::{Inner, Result, TogetherError, lock};
 use super::{Courier, take};
 use crate::ring::Neighbourhood;
-use herodotus_base::Id;
+use herodotus_base::{Id, PeerKey};
 use herodotus_links::{BatchId, Send};
 use herodotus_net::CallError;
 use herodotus_ring::Contact;
@@ -33,7 +33,8 @@ struct Work {
 /// What became of a batch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Fate {
-    Taken,
+    /// By one who has work for so long.
+    Taken(Duration),
     /// Ask the same one again.
     NotYet,
     Lost,
@@ -120,10 +121,11 @@ impl Courier {
         work
     }
 
-    fn settle(&self, now: Duration, id: BatchId, fate: Fate) {
+    fn settle(&self, now: Duration, id: BatchId, to: PeerKey, fate: Fate) {
         let mut outbox = lock(&self.outbox);
         match fate {
-            Fate::Taken => {
+            Fate::Taken(work) => {
+                outbox.handle_work(now, to, work);
                 if let Err(error) = outbox.handle_ack(now, id) {
                     eprintln!("links that have arrived are sent again: {error}");
                 }
@@ -136,21 +138,21 @@ impl Courier {
 }
 
 async fn deliver(inner: Arc<Inner>, send: Send) {
-    let (id, links) = (send.id, send.links as u64);
-    let fate = if send.to.key == inner.copies.machine() {
+    let (id, links, to) = (send.id, send.links as u64, send.to.key);
+    let fate = if to == inner.copies.machine() {
         // It has become ours.
         match tokio::time::timeout(TAKE_WAIT, take(&inner, &send.batch, true)).await {
-            Ok(Ok(true)) => Fate::Taken,
+            Ok(Ok(Some(work))) => Fate::Taken(work),
             _ => Fate::NotYet,
         }
     } else {
         let fate = call(&inner, send).await;
-        if fate == Fate::Taken {
+        if matches!(fate, Fate::Taken(_)) {
             inner.courier.counters.sent.fetch_add(links, Relaxed);
         }
         fate
     };
-    let _ = tokio::task::spawn_blocking(move || inner.courier.settle(inner.now(), id, fate)).await;
+    let _ = tokio::task::spawn_blocking(move || inner.courier.settle(inner.now(), id, to, fate)).await;
 }
 
 async fn call(inner: &Inner, send: Send) -> Fate {
@@ -163,7 +165,9 @@ async fn call(inner: &Inner, send: Send) -> Fate {
 
 fn fate_of(reply: &Result<Reply>) -> Fate {
     match reply {
-        Ok(Reply::Taken) => Fate::Taken,
+        Ok(Reply::TakenWith { work_ms }) => Fate::Taken(Duration::from_millis((*work_ms).into())),
+        // An older machine.
+        Ok(Reply::Taken) => Fate::Taken(Duration::ZERO),
         // It is there, and somebody else would be no better.
         Ok(_) | Err(TogetherError::Call(CallError::Refused(_) | CallError::TimedOut { .. })) => Fate::NotYet,
         Err(_) => Fate::Lost,
@@ -185,13 +189,13 @@ async fn look_up(inner: Arc<Inner>, place: Id) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use herodotus_base::PeerKey;
     use herodotus_net::Refusal;
 
     #[test]
     fn only_a_machine_that_is_silent_is_given_up_for_another() {
         let lost = CallError::Lost { peer: PeerKey([1; 32]), what: "gone".to_owned() };
-        assert_eq!(fate_of(&Ok(Reply::Taken)), Fate::Taken);
+        assert_eq!(fate_of(&Ok(Reply::Taken)), Fate::Taken(Duration::ZERO));
+        assert_eq!(fate_of(&Ok(Reply::TakenWith { work_ms: 70 })), Fate::Taken(Duration::from_millis(70)));
         assert_eq!(fate_of(&Ok(Reply::NotNow)), Fate::NotYet);
         assert_eq!(fate_of(&Ok(Reply::Learnt)), Fate::NotYet, "an answer to another question");
         assert_eq!(fate_of(&Err(TogetherError::Call(CallError::Refused(Refusal::Busy)))), Fate::NotYet);

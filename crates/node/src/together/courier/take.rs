@@ -8,19 +8,20 @@ use herodotus_links::{Batch, Error, batch};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
 
 /// A link that goes on from here, and the steps that it has gone.
 type Onward = (CrawlId, Prospect, u8);
 
-/// Takes a batch in: on our disk when it says so, and what is ours on as many others as a write needs. No: ask again later; what was taken is then
-/// sent twice, which is no harm. `is_own`: it is from our own outbox.
-pub(in super::super) async fn take(inner: &Arc<Inner>, bytes: &[u8], is_own: bool) -> Result<bool> {
+/// Takes a batch in: on our disk when it says so, and what is ours on as many others as a write needs. For how long its crawls have work here then; nothing: ask again
+/// later, what was taken is then sent twice, which is no harm. `is_own`: it is from our own outbox.
+pub(in super::super) async fn take(inner: &Arc<Inner>, bytes: &[u8], is_own: bool) -> Result<Option<Duration>> {
     let Batch { steps, links } = batch::open(bytes)?;
     let mut by_crawl: BTreeMap<CrawlId, Vec<Prospect>> = BTreeMap::new();
     for (crawl, link) in links {
         by_crawl.entry(CrawlId(crawl)).or_default().extend(link.open());
     }
-    let (mut taken, mut onward) = (0, Vec::new());
+    let (mut taken, mut onward, mut work) = (0, Vec::new(), None);
     for (crawl, prospects) in by_crawl {
         let phase = || inner.orders().get(&crawl).map_or(Phase::Unheard, super::super::Order::phase);
         // A part of a crawl that is called complete is about to end.
@@ -33,7 +34,7 @@ pub(in super::super) async fn take(inner: &Arc<Inner>, bytes: &[u8], is_own: boo
             for link in prospects {
                 let is_settled = phase == Phase::Complete && is_settled(inner, crawl, &link).await;
                 match welcome(phase, is_settled) {
-                    Welcome::NotYet => return Ok(false),
+                    Welcome::NotYet => return Ok(None),
                     Welcome::Rests => onward.push((crawl, link, steps)),
                     Welcome::Dropped => {}
                 }
@@ -41,16 +42,18 @@ pub(in super::super) async fn take(inner: &Arc<Inner>, bytes: &[u8], is_own: boo
             continue;
         };
         taken += prospects.len() - strays.len();
+        // Of several crawls, the one that needs more first.
+        work = [work, part::work(inner, crawl)].into_iter().flatten().min();
         if strays.iter().any(|stray| is_ours(inner, stray)) {
             // We do not know yet all that was known of it. Nobody else will take it, and until we do it is safer where it is.
-            return Ok(false);
+            return Ok(None);
         }
         let strays: HashSet<&str> = strays.iter().map(|stray| stray.url.as_str()).collect();
         let is_stray = |link: &Prospect| strays.contains(link.url.as_str());
         onward.extend(prospects.iter().filter(|link| is_stray(link)).map(|link| (crawl, link.clone(), steps)));
     }
     if !pass_on(inner, onward).await? {
-        return Ok(false);
+        return Ok(None);
     }
     if taken > 0 {
         inner.copies.records_handed_on().await?;
@@ -58,7 +61,7 @@ pub(in super::super) async fn take(inner: &Arc<Inner>, bytes: &[u8], is_own: boo
             inner.courier.counters.taken.fetch_add(taken as u64, Relaxed);
         }
     }
-    Ok(true)
+    Ok(Some(work.unwrap_or_default()))
 }
 
 fn is_ours(inner: &Inner, prospect: &Prospect) -> bool {

@@ -1,0 +1,258 @@
+//! Many captures at once, brought or fetched as they lie in packs (`herodotus_store::parcel::shipment`): one shipment after another over a stream,
+//! the next made and sent while the one before is kept. What cannot go like that goes in parcels ([`super::exchange`]), and so does everything with a machine that does not know shipments.
+//!
+//! Shipments of one stream are kept in their order, so that what leans on something in one before finds it.
+
+use super::exchange::{address_of, note_taken};
+use super::wire::{Ask, Bulk, Name, Reply};
+use super::{CopiesError, Inner};
+use herodotus_base::PeerKey;
+use herodotus_net::{CallError, Refusal, Stream};
+use herodotus_ring::Contact;
+use herodotus_store::EntryKey;
+use herodotus_store::parcel::shipment::limits::{BLOCK_BYTES_MIN, SHIPMENT_BYTES_MAX, SHIPMENT_ENTRIES_MAX};
+use herodotus_store::parcel::shipment::{SHIPMENT_FORM, Shipper};
+use herodotus_store::parcel::{Outcome, Taken};
+use std::collections::{BTreeMap, HashSet};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::sync::{Semaphore, mpsc};
+
+/// Fewer captures than that are a parcel, and not worth a stream and a seal of their own.
+const CAPTURES_MIN: usize = 64;
+/// Shipments that wait to be sent or kept, beside the one that is.
+const AHEAD: usize = 1;
+/// Streams whose shipments are taken in at once: they are large in memory, and more than there are processors gain nothing.
+const TAKEN_AT_ONCE: usize = 4;
+/// Names in the answer to a stream, or in the question for one, and what they take.
+pub(super) const NAMES_BYTES_MAX: u64 = 4 << 20;
+/// What a machine said of shipments is believed for so long: it may come back as another version of the program.
+const BELIEVED_FOR: Duration = Duration::from_secs(10 * 60);
+/// Machines that this is remembered of.
+const PEERS_MAX: usize = 1024;
+
+/// Who knows shipments, and how many streams of them are taken in.
+#[derive(Debug)]
+pub(super) struct Shipping {
+    forms: Mutex<BTreeMap<PeerKey, (Instant, bool)>>,
+    taking: Semaphore,
+}
+
+impl Default for Shipping {
+    fn default() -> Self {
+        Self { forms: Mutex::default(), taking: Semaphore::new(TAKEN_AT_ONCE) }
+    }
+}
+
+/// Whether a machine takes and gives shipments of our form.
+async fn knows_shipments(inner: &Arc<Inner>, machine: &Contact) -> Result<bool, CopiesError> {
+    let forms = || inner.shipping.forms.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((at, knows)) = forms().get(&machine.key).copied()
+        && at.elapsed() < BELIEVED_FOR
+    {
+        return Ok(knows);
+    }
+    let knows = match inner.reach.ask(machine, &Ask::Shipments).await {
+        Ok(Reply::Shipments { form }) => form >= SHIPMENT_FORM,
+        Ok(_) => return Err(CopiesError::Odd("an answer to another question")),
+        // One of the time before does not know the question.
+        Err(CopiesError::Call(CallError::Refused(Refusal::Service(_)))) => false,
+        Err(error) => return Err(error),
+    };
+    let mut forms = forms();
+    if forms.len() >= PEERS_MAX {
+        forms.clear();
+    }
+    forms.insert(machine.key, (Instant::now(), knows));
+    Ok(knows)
+}
+
+/// Brings captures to a machine that lacks them, and gives those that have to go in parcels.
+pub(super) async fn bring(inner: &Arc<Inner>, to: &Contact, ids: Vec<EntryKey>) -> Result<Vec<EntryKey>, CopiesError> {
+    if ids.len() < CAPTURES_MIN || !knows_shipments(inner, to).await? {
+        return Ok(ids);
+    }
+    let shipper = inner.blocking(move |inner| Ok(inner.store.shipper(ids, BLOCK_BYTES_MIN)?)).await?;
+    let mut made = make(inner, shipper).await?;
+    let Some(first) = made.shipments.recv().await else { return made.left().await };
+    let mut stream = inner.reach.open(&address_of(to), &Bulk::TakeShipments).await?;
+    let mut next = Some(first);
+    while let Some(shipment) = next {
+        inner.courtesy.turn_out(shipment.len()).await;
+        inner.counters.brought(shipment.len());
+        write(&mut stream, &shipment).await?;
+        next = made.shipments.recv().await;
+    }
+    stream.shutdown().await?;
+    let mut reply = Vec::new();
+    stream.take(NAMES_BYTES_MAX).read_to_end(&mut reply).await?;
+    let reply = postcard::from_bytes(&reply).map_err(|_| CopiesError::Odd("an answer that cannot be read"))?;
+    let Reply::Taken { refused: 0, lacking_base, .. } = reply else {
+        return Err(CopiesError::Odd("a machine refuses what it is to keep"));
+    };
+    let mut left = made.left().await?;
+    left.extend(lacking_base.iter().filter_map(Name::id));
+    left.sort_unstable();
+    Ok(left)
+}
+
+/// Shipments in the making.
+struct Made {
+    shipments: mpsc::Receiver<Vec<u8>>,
+    maker: tokio::task::JoinHandle<Result<Vec<EntryKey>, CopiesError>>,
+}
+
+impl Made {
+    /// What is in none of them.
+    async fn left(self) -> Result<Vec<EntryKey>, CopiesError> {
+        drop(self.shipments);
+        self.maker.await.unwrap_or(Err(CopiesError::Odd("a task of ours broke")))
+    }
+}
+
+/// Makes shipments, each while the one before is on its way.
+async fn make(inner: &Arc<Inner>, mut shipper: Shipper) -> Result<Made, CopiesError> {
+    let (made, shipments) = mpsc::channel(AHEAD);
+    let inner = inner.clone();
+    let maker = tokio::spawn(async move {
+        inner
+            .blocking(move |_| {
+                while let Some(shipment) = shipper.next_shipment()? {
+                    if made.blocking_send(shipment).is_err() {
+                        break;
+                    }
+                }
+                Ok(shipper.left())
+            })
+            .await
+    });
+    Ok(Made { shipments, maker })
+}
+
+/// Takes in the shipments of a stream that a peer opened, and answers as to a parcel.
+pub(super) async fn take_all(inner: &Arc<Inner>, stream: &mut Stream) -> Result<(), CopiesError> {
+    let _permit = inner.shipping.taking.acquire().await.map_err(|_| CopiesError::Odd("the node is stopping"))?;
+    let (mut lacking_base, mut refused) = (Vec::new(), 0u32);
+    keep_all(inner, stream, |taken| {
+        lacking_base.extend(taken.lacking_bases().map(Name::of));
+        refused += taken.entries.iter().filter(|(_, outcome)| matches!(outcome, Outcome::Refused(_))).count() as u32;
+        match lacking_base.len() > SHIPMENT_ENTRIES_MAX {
+            true => Err(CopiesError::Odd("shipments that lean on what is not here")),
+            false => Ok(()),
+        }
+    })
+    .await?;
+    let reply = Reply::Taken { machines: 2, lacking_base, refused };
+    let reply = postcard::to_stdvec(&reply).map_err(|_| CopiesError::Odd("a reply too odd to write"))?;
+    stream.write_all(&reply).await?;
+    Ok(())
+}
+
+/// Keeps the shipments of a stream in their order, reading the next meanwhile.
+async fn keep_all(
+    inner: &Arc<Inner>,
+    stream: &mut (impl AsyncRead + Unpin),
+    mut note: impl FnMut(&Taken) -> Result<(), CopiesError>,
+) -> Result<(), CopiesError> {
+    let (arrived, mut shipments) = mpsc::channel(AHEAD);
+    let reading = async move {
+        while let Some(shipment) = read(stream).await? {
+            inner.courtesy.turn_in(shipment.len()).await;
+            if arrived.send(shipment).await.is_err() {
+                break;
+            }
+        }
+        Ok::<_, CopiesError>(())
+    };
+    let keeping = async {
+        while let Some(shipment) = shipments.recv().await {
+            note(&keep(inner, shipment).await?)?;
+        }
+        Ok(())
+    };
+    tokio::try_join!(reading, keeping)?;
+    Ok(())
+}
+
+/// Keeps one shipment durably.
+async fn keep(inner: &Arc<Inner>, shipment: Vec<u8>) -> Result<Taken, CopiesError> {
+    let taken = inner
+        .blocking(move |inner| {
+            let taken = inner.store.take_shipment(&shipment)?;
+            inner.store.commit()?;
+            Ok(taken)
+        })
+        .await?;
+    note_taken(inner, &taken);
+    Ok(taken)
+}
+
+/// Fetches captures that are lacking here, and gives those that have to come in parcels.
+pub(super) async fn fetch(inner: &Arc<Inner>, from: &Contact, names: Vec<Name>) -> Result<Vec<Name>, CopiesError> {
+    if names.len() < CAPTURES_MIN || !knows_shipments(inner, from).await? {
+        return Ok(names);
+    }
+    let mut stream = inner.reach.open(&address_of(from), &Bulk::GiveShipments).await?;
+    let asked = postcard::to_stdvec(&names).map_err(|_| CopiesError::Odd("a question too odd to write"))?;
+    stream.write_all(&asked).await?;
+    stream.shutdown().await?;
+    let mut left: HashSet<Name> = names.iter().cloned().collect();
+    keep_all(inner, &mut stream, |taken| {
+        for (id, outcome) in &taken.entries {
+            match outcome {
+                Outcome::Stored | Outcome::Known | Outcome::Removed => _ = left.remove(&Name::of(id)),
+                Outcome::LacksBase | Outcome::LacksBlob => {}
+                Outcome::Refused(_) => {
+                    return Err(CopiesError::Odd("a machine gave something other than what was asked for"));
+                }
+            }
+        }
+        Ok(())
+    })
+    .await?;
+    Ok(names.into_iter().filter(|name| left.contains(name)).collect())
+}
+
+/// Gives shipments of what a peer asks for, as much of it as can go like that.
+pub(super) async fn give_all(inner: &Arc<Inner>, stream: &mut Stream) -> Result<(), CopiesError> {
+    let mut asked = Vec::new();
+    (&mut *stream).take(NAMES_BYTES_MAX + 1).read_to_end(&mut asked).await?;
+    let names: Vec<Name> = postcard::from_bytes(&asked).map_err(|_| CopiesError::Odd("names that are none"))?;
+    let ids: Option<Vec<EntryKey>> = names.iter().map(Name::id).collect();
+    let ids = ids.ok_or(CopiesError::Odd("that is no name"))?;
+    let shipper = inner.blocking(move |inner| Ok(inner.store.shipper(ids, BLOCK_BYTES_MIN)?)).await?;
+    let mut made = make(inner, shipper).await?;
+    while let Some(shipment) = made.shipments.recv().await {
+        inner.courtesy.turn_out(shipment.len()).await;
+        inner.counters.served(shipment.len());
+        write(stream, &shipment).await?;
+    }
+    made.left().await.map(|_| ())
+}
+
+async fn write(stream: &mut (impl AsyncWrite + Unpin), shipment: &[u8]) -> Result<(), CopiesError> {
+    stream.write_all(&(shipment.len() as u32).to_be_bytes()).await?;
+    Ok(stream.write_all(shipment).await?)
+}
+
+/// The next shipment of a stream. `None`: it is over.
+async fn read(stream: &mut (impl AsyncRead + Unpin)) -> Result<Option<Vec<u8>>, CopiesError> {
+    let mut len = Vec::with_capacity(4);
+    stream.take(4).read_to_end(&mut len).await?;
+    let len = match len[..] {
+        [] => return Ok(None),
+        [a, b, c, d] => u64::from(u32::from_be_bytes([a, b, c, d])),
+        _ => return Err(CopiesError::Odd("a stream of shipments broke off")),
+    };
+    if len > SHIPMENT_BYTES_MAX as u64 {
+        return Err(CopiesError::Odd("a shipment that is too large"));
+    }
+    // What is announced is believed as it comes.
+    let mut shipment = Vec::new();
+    stream.take(len).read_to_end(&mut shipment).await?;
+    match shipment.len() as u64 == len {
+        true => Ok(Some(shipment)),
+        false => Err(CopiesError::Odd("a stream of shipments broke off")),
+    }
+}

@@ -22,6 +22,8 @@ const ROUND: Duration = Duration::from_secs(5);
 const KILL_AFTER: Duration = Duration::from_secs(12);
 /// How often a line is said.
 const TELL_EVERY: Duration = Duration::from_secs(2);
+/// What was fetched last is on its way to its copies when the crawl is stopped: nodes are given so long to agree.
+const AGREE_WITHIN: Duration = Duration::from_secs(20);
 
 /// A node that lives as long as the demo.
 struct Node {
@@ -192,18 +194,11 @@ fn line(status: &Value) -> String {
 }
 
 fn summary(nodes: &[Node], server: &Server, last: &Value, is_killed: bool, took: Duration) -> Result<Value> {
-    // Every site's front page in all its versions, from every node.
-    let mut sites_read = 0;
-    for host in server.web().hosts() {
-        let path = format!("/cdx?url=http://{host}/");
-        let lists: Vec<Vec<u8>> = nodes
-            .iter()
-            .filter_map(|node| get(node.content, &node.content.to_string(), &path).ok())
-            .filter(|answer| answer.status() == 200 && !answer.body.is_empty())
-            .map(|answer| answer.body)
-            .collect();
-        let is_same = lists.len() == nodes.len() && lists.windows(2).all(|pair| pair[0] == pair[1]);
-        sites_read += u64::from(is_same);
+    let (began, hosts) = (Instant::now(), server.web().hosts().count());
+    let mut sites_read = agreed(nodes, server);
+    while sites_read < hosts && began.elapsed() < AGREE_WITHIN {
+        std::thread::sleep(Duration::from_millis(250));
+        sites_read = agreed(nodes, server);
     }
     let levels = last["health"]["objects"].as_array().cloned().unwrap_or_default();
     Ok(json!({
@@ -217,4 +212,19 @@ fn summary(nodes: &[Node], server: &Server, last: &Value, is_killed: bool, took:
         "sites_read": sites_read,
         "seconds": took.as_secs_f64(),
     }))
+}
+
+/// Of how many sites every node shows the same: the front page in all its versions.
+fn agreed(nodes: &[Node], server: &Server) -> usize {
+    let is_same = |host: &str| {
+        let path = format!("/cdx?url=http://{host}/");
+        let lists: Vec<Vec<u8>> = nodes
+            .iter()
+            .filter_map(|node| get(node.content, &node.content.to_string(), &path).ok())
+            .filter(|answer| answer.status() == 200 && !answer.body.is_empty())
+            .map(|answer| answer.body)
+            .collect();
+        lists.len() == nodes.len() && lists.windows(2).all(|pair| pair[0] == pair[1])
+    };
+    server.web().hosts().filter(|host| is_same(host)).count()
 }

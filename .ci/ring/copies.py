@@ -105,7 +105,10 @@ def distrusted(what, within, liar, nodes):
     machine = on_every([liar], lambda _: asked("/api/v1/ring")["machine"])[liar]
 
     def failed(_):
-        told = {m["machine"]: m.get("audit") for m in asked("/api/v1/ring/health")["machines"]}
+        try:
+            told = {m["machine"]: m.get("audit") for m in asked("/api/v1/ring/health")["machines"]}
+        except (OSError, RuntimeError, http.client.HTTPException):
+            return False  # killed, or only just back
         return bool(told.get(machine)) and not told[machine]["is_passed"]
 
     how = []

@@ -14,6 +14,10 @@ const FOLDER: &str = "catalogue";
 const STEP_CAPTURES: usize = 256;
 /// Between looks at whether the archive has grown.
 const PAUSE: Duration = Duration::from_secs(1);
+/// How far this thread stands back where the system knows how: it gets a tenth of a processor that others want, and all of one that nobody wants. Less than a tenth,
+/// and whoever waits for a lock that it holds would wait for long.
+#[cfg(target_os = "linux")]
+const NICENESS: i32 = 10;
 /// After something went wrong: the disk may have room again by then.
 const PAUSE_AFTER_TROUBLE: Duration = Duration::from_secs(60);
 
@@ -30,6 +34,7 @@ impl Indexer {
         let stop = Arc::new(AtomicBool::new(false));
         let (ours, store, stopping) = (catalogue.clone(), store.clone(), stop.clone());
         let thread = std::thread::spawn(move || {
+            stand_back();
             while !stopping.load(Ordering::Relaxed) {
                 match ours.catch_up(&store, STEP_CAPTURES, &stopping) {
                     Ok(step) if step.behind => {}
@@ -54,4 +59,11 @@ impl Indexer {
         self.thread.thread().unpark();
         let _ = self.thread.join();
     }
+}
+
+/// Lets crawls, readers and copies have the processor first: a title may be found a little later.
+fn stand_back() {
+    // On Linux a thread has a niceness of its own; elsewhere this would hold for the whole program.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), NICENESS);
 }

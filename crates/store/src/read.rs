@@ -225,7 +225,8 @@ pub(crate) struct Patch {
 
 impl ItemReader {
     pub(crate) fn new(packs: Packs, engine: Arc<dyn Engine>) -> Self {
-        let frames = Cache::with_weighter(1024, FRAME_CACHE_BYTES, FrameWeight);
+        // The number decides into how many parts the cache is split, more of them on more processors: at most two, so that a part takes in the largest frame.
+        let frames = Cache::with_weighter(64, FRAME_CACHE_BYTES, FrameWeight);
         Self { packs, engine, frames, proofs: Cache::new(PROOFS_MAX) }
     }
 
@@ -233,6 +234,11 @@ impl ItemReader {
     pub(crate) fn entry(&self, id: &EntryKey) -> Result<Option<Entry>> {
         let Some(value) = self.engine.get(Table::Captures, &id.encode())? else { return Ok(None) };
         decode_entry(id.clone(), &value).map(Some)
+    }
+
+    /// Whether the index has anything of a capture, be it that it was removed.
+    pub(crate) fn has_entry(&self, id: &EntryKey) -> Result<bool> {
+        Ok(self.engine.get(Table::Captures, &id.encode())?.is_some())
     }
 
     pub(crate) fn body_place(&self, sha256: &Sha256) -> Result<Option<BodyPlace>> {
@@ -500,8 +506,11 @@ fn unreadable(id: &EntryKey) -> String {
 }
 
 pub(crate) fn decode_entry(id: EntryKey, value: &[u8]) -> Result<Entry> {
-    let about = format!("the index entry of {} of {}", id.key, id.time);
-    Entry::decode(id, value).ok_or(Error::Damaged(about))
+    let mut entry = Entry::gone(id);
+    match entry.read_value(value) {
+        Some(()) => Ok(entry),
+        None => Err(Error::Damaged(format!("the index entry of {} of {}", entry.id.key, entry.id.time))),
+    }
 }
 
 #[cfg(test)]

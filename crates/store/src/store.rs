@@ -26,8 +26,8 @@ use crate::seal::Sealer;
 use herodotus_base::{Sha1, Sha256};
 use std::io::Read;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering::Acquire;
+use std::sync::atomic::Ordering::{Acquire, Release};
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
 use std::thread::JoinHandle;
 
@@ -81,6 +81,8 @@ pub(crate) struct Inner {
     poison: OnceLock<String>,
     /// Blocks of other machines were taken in since the store was opened: what waits may have come in them, too.
     pub(crate) has_adopted: AtomicBool,
+    /// Captures that were removed or let go since this was opened: whoever prepared something before looks again.
+    pub(crate) withdrawn: AtomicU64,
     options: Options,
     _lock: Option<DirLock>,
 }
@@ -183,6 +185,7 @@ impl Store {
             synced: Condvar::new(),
             poison: OnceLock::new(),
             has_adopted: AtomicBool::new(false),
+            withdrawn: AtomicU64::new(0),
             options,
             _lock: lock,
             disk,
@@ -260,6 +263,9 @@ impl Store {
     fn act_hashed(&self, act: Act, block_sha1: Option<Sha1>, needs_room: bool) -> Result<Appended> {
         self.inner.writable()?;
         let mut pending = lock(&self.inner.pending);
+        if let Act::Remove(_) | Act::Release(_) = act {
+            self.inner.withdrawn.fetch_add(1, Release);
+        }
         match act {
             Act::Note(name, value) => pending.active.note(name, value),
             Act::Store(capture) => {

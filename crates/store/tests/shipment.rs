@@ -101,6 +101,22 @@ fn pack_bytes(disk: &SimDisk) -> Vec<u8> {
 }
 
 #[test]
+fn what_is_removed_while_shipments_are_made_does_not_travel() {
+    let from = sealed(&sites());
+    let ids: Vec<EntryKey> = from.scan_all().map(|e| e.unwrap().id).collect();
+    let removed = ids_of(&[page("https://host-2.example/1", 1, 1)])[0].clone();
+    let mut shipper = from.shipper(ids, 0).unwrap();
+    from.remove(&removed).unwrap();
+    let to = open();
+    while let Some(shipment) = shipper.next_shipment().unwrap() {
+        assert!(!shipment_names(&shipment).unwrap().contains(&removed));
+        to.take_shipment(&shipment).unwrap();
+    }
+    assert!(to.entry(&removed).unwrap().is_none());
+    assert!(shipper.left().contains(&removed), "whoever makes a parcel tells that it was removed");
+}
+
+#[test]
 fn everything_arrives_as_it_lay_and_is_as_if_it_was_sealed_here() {
     let from = sealed(&sites());
     let film = large("https://example.org/film", 1, put_blob(&from, &noise(3, 2_500_000)));

@@ -30,9 +30,12 @@ pub(crate) enum Trouble {
 impl From<herodotus_store::Error> for Trouble {
     fn from(error: herodotus_store::Error) -> Self {
         // What a large body could not be read for may lie beyond this store.
-        if let herodotus_store::Error::Disk { source, .. } = &error
-            && let Some(away) = away_in(source)
-        {
+        let source = match &error {
+            herodotus_store::Error::Disk { source, .. } => Some(source),
+            herodotus_store::Error::Warc(herodotus_warc::Error::Io(source)) => Some(source),
+            _ => None,
+        };
+        if let Some(away) = source.and_then(away_in) {
             return Self::Away(away);
         }
         Self::Store(error)

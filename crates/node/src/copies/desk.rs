@@ -2,7 +2,9 @@
 //! block, a bounded number at once.
 
 use super::exchange::{address_of, take_in};
-use super::wire::{Ask, Bytes as WireBytes, COPIES, ENTRIES_MAX, Hit, NAMES_MAX, Name, Reply, TITLES_MAX, WireEntry};
+use super::wire::{
+    Ask, Bulk, Bytes as WireBytes, COPIES, ENTRIES_MAX, Hit, NAMES_MAX, Name, Reply, TITLES_MAX, WireEntry,
+};
 use super::{CopiesError, Inner, bulk, health, split};
 use bytes::Bytes;
 use herodotus_base::{Id, PeerKey, Sha256};
@@ -59,8 +61,15 @@ impl Service for Desk {
         let (inner, readers) = (self.inner.upgrade(), self.readers.clone());
         Box::pin(async move {
             let (Some(inner), COPIES) = (inner, kind) else { return };
-            let Ok(_permit) = readers.acquire_owned().await else { return };
             let Ok(bulk) = postcard::from_bytes(&head) else { return };
+            // Shipments last as long as a machine is being filled: they have places of their own, and nobody else's question waits for them.
+            let _permit = match bulk {
+                Bulk::TakeShipments | Bulk::GiveShipments => None,
+                _ => match readers.acquire_owned().await {
+                    Ok(permit) => Some(permit),
+                    Err(_) => return,
+                },
+            };
             // What went wrong the other side sees as a stream that breaks off.
             let _ = bulk::serve(&inner, from, bulk, stream).await;
         })

@@ -297,16 +297,24 @@ async fn ask_place(inner: &Arc<Inner>, place: Id, ask: &Ask) -> Result<Vec<Reply
         let told = inner.holders(place).await.map_err(|_| Away::Silent { asked: 1 })?;
         let mut contacts = inner.reach.nearest(&told);
         asked += contacts.len();
+        let mut is_owner_silent = false;
         if told.owner.key != inner.reach.machine() {
             match inner.reach.ask(&told.owner, ask).await {
                 // It is being filled, and may have this all the same.
                 Ok(Reply::NotHere) => {}
                 Ok(reply) => return Ok(vec![reply]),
-                // Everything that was acknowledged somebody else has too.
-                Err(_) => contacts.retain(|contact| contact.key != told.owner.key),
+                // Everything that was acknowledged somebody else has too; but that may be only the machine that took it in, which nobody asks here.
+                Err(_) => {
+                    contacts.retain(|contact| contact.key != told.owner.key);
+                    is_owner_silent = true;
+                }
             }
         }
-        if let Some(replies) = ask_holders(inner, contacts, ask).await.verdict() {
+        let mut voices = ask_holders(inner, contacts, ask).await;
+        if is_owner_silent {
+            voices.miss();
+        }
+        if let Some(replies) = voices.verdict() {
             return Ok(replies);
         }
         inner.reach.forget(place);

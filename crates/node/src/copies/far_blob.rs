@@ -9,6 +9,7 @@ use herodotus_base::Sha256;
 use herodotus_net::Stream;
 use herodotus_ring::Contact;
 use herodotus_store::EntryKey;
+use herodotus_web::archive::Away;
 use std::io::{self, Read};
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,13 +27,16 @@ pub(super) struct FarBlob {
     stream: Option<Stream>,
     /// Who has not been tried yet, the nearest last.
     others: Vec<Contact>,
+    /// How many hold it.
+    asked: usize,
 }
 
 impl FarBlob {
     pub(super) fn open(inner: &Arc<Inner>, id: &EntryKey, sha256: Sha256, len: u64) -> Result<Self, CopiesError> {
         let mut others = inner.runtime.block_on(holders_of(inner, id))?;
         others.reverse();
-        let mut blob = Self { inner: inner.clone(), sha256, at: 0, len, stream: None, others };
+        let asked = others.len();
+        let mut blob = Self { inner: inner.clone(), sha256, at: 0, len, stream: None, others, asked };
         blob.turn()?;
         Ok(blob)
     }
@@ -67,17 +71,15 @@ impl Read for FarBlob {
                 return Ok(0);
             };
             let read = self.inner.runtime.block_on(tokio::time::timeout(SILENCE_MAX, stream.read(out)));
-            let trouble = match read {
-                Ok(Ok(0)) => io::ErrorKind::UnexpectedEof.into(),
-                Ok(Ok(n)) => {
+            match read {
+                Ok(Ok(n)) if n > 0 => {
                     self.at += n as u64;
                     return Ok(n);
                 }
-                Ok(Err(error)) => error,
-                Err(_) => io::Error::new(io::ErrorKind::TimedOut, "the machine that gave it fell silent"),
-            };
-            self.stream = None;
-            self.turn().map_err(|_| trouble)?;
+                // It broke off, or has been silent for too long.
+                _ => self.stream = None,
+            }
+            self.turn().map_err(|_| io::Error::other(Away::Silent { asked: self.asked }))?;
         }
     }
 }

@@ -23,8 +23,8 @@ use tokio::sync::{Semaphore, mpsc};
 const CAPTURES_MIN: usize = 64;
 /// Shipments that wait to be sent or kept, beside the one that is.
 const AHEAD: usize = 1;
-/// Streams whose shipments are taken in at once: they are large in memory, and more than there are processors gain nothing.
-const TAKEN_AT_ONCE: usize = 4;
+/// Streams whose shipments are taken in at once, and those that are given: they are large in memory, and more than there are processors gain nothing.
+const STREAMS_AT_ONCE: usize = 4;
 /// Names in the answer to a stream, or in the question for one, and what they take.
 pub(super) const NAMES_BYTES_MAX: u64 = 4 << 20;
 /// What a machine said of shipments is believed for so long: it may come back as another version of the program.
@@ -37,11 +37,13 @@ const PEERS_MAX: usize = 1024;
 pub(super) struct Shipping {
     forms: Mutex<BTreeMap<PeerKey, (Instant, bool)>>,
     taking: Semaphore,
+    giving: Semaphore,
 }
 
 impl Default for Shipping {
     fn default() -> Self {
-        Self { forms: Mutex::default(), taking: Semaphore::new(TAKEN_AT_ONCE) }
+        let [taking, giving] = [(); 2].map(|()| Semaphore::new(STREAMS_AT_ONCE));
+        Self { forms: Mutex::default(), taking, giving }
     }
 }
 
@@ -73,6 +75,7 @@ pub(super) async fn bring(inner: &Arc<Inner>, to: &Contact, ids: Vec<EntryKey>) 
     if ids.len() < CAPTURES_MIN || !knows_shipments(inner, to).await? {
         return Ok(ids);
     }
+    let all = ids.clone();
     let shipper = inner.blocking(move |inner| Ok(inner.store.shipper(ids, BLOCK_BYTES_MIN)?)).await?;
     let mut made = make(inner, shipper).await?;
     let Some(first) = made.shipments.recv().await else { return made.left().await };
@@ -88,9 +91,13 @@ pub(super) async fn bring(inner: &Arc<Inner>, to: &Contact, ids: Vec<EntryKey>) 
     let mut reply = Vec::new();
     stream.take(NAMES_BYTES_MAX).read_to_end(&mut reply).await?;
     let reply = postcard::from_bytes(&reply).map_err(|_| CopiesError::Odd("an answer that cannot be read"))?;
-    let Reply::Taken { refused: 0, lacking_base, .. } = reply else {
-        return Err(CopiesError::Odd("a machine refuses what it is to keep"));
+    let Reply::Taken { refused, lacking_base, .. } = reply else {
+        return Err(CopiesError::Odd("an answer to another question"));
     };
+    if refused > 0 {
+        // Something here is not what it should be: whoever makes a parcel of it finds out what, and it keeps nothing else from travelling.
+        return Ok(all);
+    }
     let mut left = made.left().await?;
     left.extend(lacking_base.iter().filter_map(Name::id));
     left.sort_unstable();
@@ -202,10 +209,8 @@ pub(super) async fn fetch(inner: &Arc<Inner>, from: &Contact, names: Vec<Name>) 
         for (id, outcome) in &taken.entries {
             match outcome {
                 Outcome::Stored | Outcome::Known | Outcome::Removed => _ = left.remove(&Name::of(id)),
-                Outcome::LacksBase | Outcome::LacksBlob => {}
-                Outcome::Refused(_) => {
-                    return Err(CopiesError::Odd("a machine gave something other than what was asked for"));
-                }
+                // If it is damaged there, whoever makes a parcel of it finds that out.
+                Outcome::LacksBase | Outcome::LacksBlob | Outcome::Refused(_) => {}
             }
         }
         Ok(())
@@ -216,6 +221,7 @@ pub(super) async fn fetch(inner: &Arc<Inner>, from: &Contact, names: Vec<Name>) 
 
 /// Gives shipments of what a peer asks for, as much of it as can go like that.
 pub(super) async fn give_all(inner: &Arc<Inner>, stream: &mut Stream) -> Result<(), CopiesError> {
+    let _permit = inner.shipping.giving.acquire().await.map_err(|_| CopiesError::Odd("the node is stopping"))?;
     let mut asked = Vec::new();
     (&mut *stream).take(NAMES_BYTES_MAX + 1).read_to_end(&mut asked).await?;
     let names: Vec<Name> = postcard::from_bytes(&asked).map_err(|_| CopiesError::Odd("names that are none"))?;

@@ -254,40 +254,44 @@ impl Entry {
     }
 
     pub fn decode(id: EntryKey, value: &[u8]) -> Option<Self> {
+        let mut entry = Self::gone(id);
+        entry.read_value(value)?;
+        Some(entry)
+    }
+
+    /// Fills in all but the name. `None`: this is no value of ours, and nothing here is to be believed.
+    pub(crate) fn read_value(&mut self, value: &[u8]) -> Option<()> {
         let mut c = Cursor::new(value);
         (c.u8()? == FORM).then_some(())?;
         let (kind, flags) = (c.u8()?, c.u8()?);
         let on = |bit: u8| flags & bit != 0;
-        let mut entry = Self {
-            kind: kind_from_code(kind, String::new)?,
-            truncated: on(flag::TRUNCATED),
-            shared: on(flag::SHARED),
-            in_file: on(flag::IN_FILE),
-            removed: on(flag::REMOVED),
-            released: on(flag::RELEASED),
-            ..Self::gone(id)
-        };
+        self.kind = kind_from_code(kind, String::new)?;
+        self.truncated = on(flag::TRUNCATED);
+        self.shared = on(flag::SHARED);
+        self.in_file = on(flag::IN_FILE);
+        self.removed = on(flag::REMOVED);
+        self.released = on(flag::RELEASED);
         if on(flag::GONE) {
-            return Some(entry);
+            return Some(());
         }
-        entry.depth = c.u8()?;
-        entry.status = u16::try_from(c.u64()?).ok().filter(|s| *s != 0);
-        entry.media = match c.usize()? {
+        self.depth = c.u8()?;
+        self.status = u16::try_from(c.u64()?).ok().filter(|s| *s != 0);
+        self.media = match c.usize()? {
             255 => c.text()?.to_owned(),
             n => (*MEDIA.get(n)?).to_owned(),
         };
-        entry.len = c.u64()?;
-        entry.bytes_in = c.u64()?;
-        entry.place = Some(Place { pack: c.u32()?, offset: c.u64()?, slot: c.u32()? });
+        self.len = c.u64()?;
+        self.bytes_in = c.u64()?;
+        self.place = Some(Place { pack: c.u32()?, offset: c.u64()?, slot: c.u32()? });
         if on(flag::MENDED) {
-            entry.mended = Some((c.u32()?, c.u64()?));
+            self.mended = Some((c.u32()?, c.u64()?));
         }
-        entry.sha1 = Sha1(c.array()?);
-        if let Kind::Other(name) = &mut entry.kind {
+        self.sha1 = Sha1(c.array()?);
+        if let Kind::Other(name) = &mut self.kind {
             name.push_str(c.text()?);
         }
-        entry.url = expand_url(&entry.id.key, c.rest())?;
-        Some(entry)
+        self.url = expand_url(&self.id.key, c.rest())?;
+        Some(())
     }
 }
 

@@ -3,19 +3,17 @@
 //! Reading it checks the digest over all of it, every length and every count, and unpacks nothing. What it gives points into
 //! the parcel.
 
+use super::head::{self, HEAD_BYTES, Head};
 use super::limits::{ENTRIES_MAX, KEYS_BYTES_MAX, PARCEL_BYTES_MAX, PARCEL_FRAME_BYTES, WEIGHT_ALONE_MAX, WEIGHT_MAX};
 use crate::compress;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::index::EntryKey;
 use crate::limits::ZSTD_LEVEL;
 use crate::wire::{Cursor, Put};
 use herodotus_base::limits::BODY_IN_MEMORY_BYTES_MAX;
 use herodotus_base::{Sha256, Timestamp};
 
-const MAGIC: &[u8; 4] = b"HDTP";
-const FORM: u8 = 1;
-/// Magic, form, digest.
-pub(super) const HEADER_BYTES: usize = 4 + 1 + 32;
+const HEAD: Head = Head { what: "parcel", magic: *b"HDTP", form: 1, bytes_max: PARCEL_BYTES_MAX };
 /// The counts, and whatever an entry has beside its key and its bytes.
 const ENTRY_BYTES: usize = 64;
 
@@ -81,28 +79,10 @@ pub(super) struct Layout<'a> {
 
 impl<'a> Layout<'a> {
     pub(super) fn read(bytes: &'a [u8]) -> Result<Self> {
-        let refused = |what: &str| Err(Error::Refused(format!("this is no parcel: {what}")));
-        if bytes.len() > PARCEL_BYTES_MAX {
-            return refused("it is too long");
-        }
-        let mut c = Cursor::new(bytes);
-        if c.array() != Some(*MAGIC) {
-            return refused("its first bytes are wrong");
-        }
-        match c.u8() {
-            Some(FORM) => {}
-            Some(form) if form > FORM => {
-                return refused(&format!("its form is {form}, and this program knows {FORM}: use a newer herodotus"));
-            }
-            _ => return refused("its form is not known"),
-        }
-        match c.array() {
-            Some(digest) if Sha256(digest) == Sha256::of(c.rest()) => {}
-            _ => return refused("it was cut or changed on the way"),
-        }
+        let mut c = HEAD.open(bytes)?;
         match Self::take(&mut c) {
             Some(layout) if c.is_empty() => Ok(layout),
-            _ => refused("its directory makes no sense"),
+            _ => HEAD.refuse("its directory makes no sense"),
         }
     }
 
@@ -315,7 +295,7 @@ impl Writer {
 
     /// The first always fits: it has to travel somehow.
     fn fits(&self, bytes: usize) -> bool {
-        let here = HEADER_BYTES + self.directory.len() + self.frames.len() + self.waiting.len() + self.beside.len();
+        let here = HEAD_BYTES + self.directory.len() + self.frames.len() + self.waiting.len() + self.beside.len();
         self.entries == 0 || here + ENTRY_BYTES * 2 + bytes <= self.bytes_max
     }
 
@@ -371,13 +351,11 @@ impl Writer {
     }
 }
 
-/// Magic, form and digest before the rest.
+/// The head before the rest.
 pub(super) fn sealed(rest: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(HEADER_BYTES + rest.len());
-    out.put_raw(MAGIC);
-    out.push(FORM);
-    out.put_raw(&Sha256::of(rest).0);
+    let mut out = HEAD.begin(rest.len());
     out.put_raw(rest);
+    head::seal(&mut out);
     out
 }
 

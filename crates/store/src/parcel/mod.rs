@@ -16,6 +16,7 @@
 mod arrival;
 mod audit;
 mod form;
+mod head;
 mod layout;
 pub mod limits;
 mod proof;

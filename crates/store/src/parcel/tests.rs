@@ -1,7 +1,8 @@
 //! Forgers who know the format: every digest over a parcel is right here, and what is in it is not.
 
 use super::form::Form;
-use super::layout::{Coded, Fit, HEADER_BYTES, Layout, Writer, form_tag, sealed};
+use super::head::HEAD_BYTES;
+use super::layout::{Coded, Fit, Layout, Writer, form_tag, sealed};
 use super::limits::{BROTLI_QUALITY_MAX, ENTRIES_MAX, PARCEL_BYTES, PARCEL_BYTES_MAX, WEIGHT_ALONE_MAX, WEIGHT_MAX};
 use super::proof::weigh;
 use super::{Outcome, open_capture};
@@ -387,9 +388,9 @@ fn mixed() -> (Store, Vec<u8>) {
 fn a_flipped_bit_under_a_right_digest_never_stores_another_capture() {
     let (from, parcel) = mixed();
     let mut stored = 0;
-    for at in HEADER_BYTES..parcel.len() {
-        let mut rest = parcel[HEADER_BYTES..].to_vec();
-        rest[at - HEADER_BYTES] ^= 1 << (at % 8);
+    for at in HEAD_BYTES..parcel.len() {
+        let mut rest = parcel[HEAD_BYTES..].to_vec();
+        rest[at - HEAD_BYTES] ^= 1 << (at % 8);
         let to = open();
         to.append(page(0)).unwrap();
         let _ = to.take_parcel(&sealed(&rest));
@@ -407,10 +408,10 @@ fn a_flipped_bit_under_a_right_digest_never_stores_another_capture() {
 #[test]
 fn a_cut_under_a_right_digest_never_stores_another_capture() {
     let (from, parcel) = mixed();
-    for end in HEADER_BYTES..parcel.len() {
+    for end in HEAD_BYTES..parcel.len() {
         let to = open();
         to.append(page(0)).unwrap();
-        let _ = to.take_parcel(&sealed(&parcel[HEADER_BYTES..end]));
+        let _ = to.take_parcel(&sealed(&parcel[HEAD_BYTES..end]));
         for entry in to.scan_all() {
             let id = entry.unwrap().id;
             assert_eq!(to.read(&id).unwrap(), from.read(&id).unwrap(), "cut at {end}");
@@ -421,5 +422,5 @@ fn a_cut_under_a_right_digest_never_stores_another_capture() {
 #[test]
 fn the_digest_is_over_everything() {
     let (_, parcel) = mixed();
-    assert_eq!(parcel[5..HEADER_BYTES], Sha256::of(&parcel[HEADER_BYTES..]).0);
+    assert_eq!(parcel[5..HEAD_BYTES], Sha256::of(&parcel[HEAD_BYTES..]).0);
 }

@@ -262,7 +262,7 @@ impl Read for Mixed {
             Err(error) if error.kind() != io::ErrorKind::Interrupted => {
                 let Some((away, digest)) = self.away.take() else { return Err(error) };
                 // From the beginning, since the digest is of the whole.
-                let Ok(reader) = away.elsewhere.blob(&away.id, &digest, 0) else { return Err(error) };
+                let reader = away.elsewhere.blob(&away.id, &digest, 0).map_err(io::Error::other)?;
                 let mut reader = Checked::new(reader, digest);
                 io::copy(&mut reader.by_ref().take(self.at), &mut io::sink())?;
                 self.reader = Box::new(reader);

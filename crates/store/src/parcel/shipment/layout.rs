@@ -8,19 +8,18 @@ use super::limits::{
 };
 use crate::block::Kind as BlockKind;
 use crate::compress;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::index::EntryKey;
 use crate::limits::ZSTD_LEVEL;
+use crate::parcel::head::{self, Head};
 use crate::parcel::layout::FormTag;
 use crate::wire::{Cursor, Put};
 use herodotus_base::{Sha256, Timestamp};
 use std::collections::HashSet;
 
-const MAGIC: &[u8; 4] = b"HDTS";
 /// The only form there is yet.
 pub(super) const FORM: u8 = 1;
-/// Magic, form, digest.
-pub(super) const HEADER_BYTES: usize = 4 + 1 + 32;
+const HEAD: Head = Head { what: "shipment", magic: *b"HDTS", form: FORM, bytes_max: SHIPMENT_BYTES_MAX };
 
 mod base {
     pub(super) const NEAR: u8 = 0;
@@ -85,29 +84,11 @@ pub(super) struct Layout<'a> {
 
 impl<'a> Layout<'a> {
     pub(super) fn read(bytes: &'a [u8]) -> Result<Self> {
-        let refused = |what: &str| Err(Error::Refused(format!("this is no shipment: {what}")));
-        if bytes.len() > SHIPMENT_BYTES_MAX {
-            return refused("it is too long");
-        }
-        let mut c = Cursor::new(bytes);
-        if c.array() != Some(*MAGIC) {
-            return refused("its first bytes are wrong");
-        }
-        match c.u8() {
-            Some(FORM) => {}
-            Some(form) if form > FORM => {
-                return refused(&format!("its form is {form}, and this program knows {FORM}: use a newer herodotus"));
-            }
-            _ => return refused("its form is not known"),
-        }
-        match c.array() {
-            Some(digest) if Sha256(digest) == Sha256::of(c.rest()) => {}
-            _ => return refused("it was cut or changed on the way"),
-        }
+        let c = HEAD.open(bytes)?;
         let mut reading = Reading { c, names: Names::default(), seen: HashSet::new(), weight: 0 };
         match reading.take() {
             Some(layout) if reading.c.is_empty() => Ok(layout),
-            _ => refused("its directory makes no sense"),
+            _ => HEAD.refuse("its directory makes no sense"),
         }
     }
 
@@ -354,10 +335,7 @@ impl Writer {
 
     /// The shipment's bytes.
     pub(super) fn finish(self) -> Result<Vec<u8>> {
-        let mut out = Vec::with_capacity(HEADER_BYTES + self.bytes + self.entries * 64);
-        out.put_raw(MAGIC);
-        out.push(FORM);
-        out.put_raw(&[0; 32]);
+        let mut out = HEAD.begin(self.bytes + self.entries * 64);
         let mut names = Names::default();
         let mut first_of_block = Vec::with_capacity(self.blocks.len());
         let mut number = 0;
@@ -401,15 +379,8 @@ impl Writer {
         put_payload(&mut out, &OwnPayload { is_packed, raw_len, bytes });
         out.put_len(self.bodies.len());
         self.bodies.iter().for_each(|(_, body)| put_payload(&mut out, body));
-        seal(&mut out);
+        head::seal(&mut out);
         Ok(out)
-    }
-}
-
-/// Puts the digest of what stands behind it where it belongs.
-pub(super) fn seal(shipment: &mut [u8]) {
-    if let Some((header, rest)) = shipment.split_at_mut_checked(HEADER_BYTES) {
-        header[HEADER_BYTES - 32..].copy_from_slice(&Sha256::of(rest).0);
     }
 }
 

@@ -14,6 +14,7 @@ use crate::read::{BaseRef, Item, Patch, count_whole, whole_items};
 use crate::wire::Cursor;
 use herodotus_base::Sha256;
 use std::collections::HashMap;
+use std::sync::atomic::Ordering::Acquire;
 
 type BlockAt = (u32, u64);
 
@@ -27,6 +28,8 @@ pub struct Shipper {
     loads: Vec<Load>,
     /// What is wanted of each block, slot by slot.
     blocks: HashMap<BlockAt, Vec<(u32, usize)>>,
+    /// What was withdrawn from the archive when the loads were looked up.
+    withdrawn: u64,
     /// How many shipments were made.
     made: usize,
     at: usize,
@@ -62,6 +65,7 @@ impl Store {
     /// What cannot go like that is left over ([`Shipper::left`]) and goes in parcels, and so does what lies in blocks smaller than `block_bytes_min`
     /// ([`BLOCK_BYTES_MIN`](super::limits::BLOCK_BYTES_MIN)). Ids in key order keep versions together.
     pub fn shipper(&self, ids: Vec<EntryKey>, block_bytes_min: usize) -> Result<Shipper> {
+        let withdrawn = self.inner.withdrawn.load(Acquire);
         let mut loads = Vec::with_capacity(ids.len());
         let mut blocks: HashMap<BlockAt, Vec<(u32, usize)>> = HashMap::new();
         let mut numbers = HashMap::with_capacity(ids.len());
@@ -77,7 +81,7 @@ impl Store {
             loads.push(Load { place, may_be_raw: entry.as_ref().is_some_and(may_be_raw), state });
         }
         blocks.values_mut().for_each(|wanted| wanted.sort_unstable());
-        Ok(Shipper { store: self.clone(), block_bytes_min, ids, numbers, loads, blocks, made: 0, at: 0 })
+        Ok(Shipper { store: self.clone(), block_bytes_min, ids, numbers, loads, blocks, withdrawn, made: 0, at: 0 })
     }
 }
 
@@ -116,10 +120,22 @@ impl Shipper {
         }
     }
 
+    /// Whether a capture was removed or let go since the loads were looked up: a stream of shipments may last for hours.
+    fn is_withdrawn(&self, number: usize) -> Result<bool> {
+        let inner = &self.store.inner;
+        let (Some(id), Some(load)) = (self.ids.get(number), self.loads.get(number)) else { return Ok(true) };
+        if inner.withdrawn.load(Acquire) == self.withdrawn {
+            return Ok(false);
+        }
+        let known = if inner.waiting(id).is_some() { None } else { inner.reader.entry(id)? };
+        Ok(known.is_none_or(|entry| entry.removed || entry.place != load.place))
+    }
+
     fn load(&mut self, number: usize, out: &mut Writer, steps_left: usize) -> Result<Loaded> {
         let Some(load) = self.loads.get(number).copied() else { return Ok(Loaded::Left) };
         match (load.state, load.place) {
             (State::Shipped(..), _) => Ok(Loaded::Taken),
+            (State::Waits, Some(_)) if self.is_withdrawn(number)? => Ok(Loaded::Left),
             (State::Waits, Some(place)) => match self.store.inner.reader.patch_or_block(place)? {
                 Ok(patch) => self.load_patch(number, place, patch, out, steps_left),
                 Err(block) => self.load_block((place.pack, place.offset), block, out),
@@ -132,7 +148,10 @@ impl Shipper {
     fn load_block(&mut self, at: BlockAt, block: Block, out: &mut Writer) -> Result<Loaded> {
         let wanted = self.blocks.get(&at).cloned().unwrap_or_default();
         let is_sized = (self.block_bytes_min..=BLOCK_BYTES_MAX).contains(&block.header.raw_len);
-        let is_whole = is_sized && self.is_wanted_whole(&wanted, &block)?;
+        let mut is_whole = is_sized && self.is_wanted_whole(&wanted, &block)?;
+        for (_, number) in &wanted {
+            is_whole = is_whole && !self.is_withdrawn(*number)?;
+        }
         let bodies = if is_whole { self.bodies_of(&wanted, &block, out)? } else { None };
         let Some(bodies) = bodies else {
             wanted.iter().for_each(|(_, number)| self.leave(*number));

@@ -2,6 +2,7 @@
 //! and what is left of the good goes the ordinary way, as from a parcel.
 
 use super::layout::{BaseOf, Layout, Payload};
+use super::limits::BLOCK_BYTES_MAX;
 use crate::Store;
 use crate::capture::Capture;
 use crate::directory::BodySource;
@@ -19,8 +20,11 @@ use crate::read::{Item, whole_items};
 use crate::seal::{AdoptedBase, BodyPlan, Sealer, entry_of};
 use crate::store::Appended;
 use herodotus_base::Sha256;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering::Release;
+
+/// Rounds in which what cannot be kept as it came is given up, with those that lean on it.
+const ROUNDS_MAX: usize = 32;
 
 impl Store {
     /// Takes in what a shipment brings and is new, once it is proved to be what it says, and says of each capture what became of it. What was kept as it
@@ -90,6 +94,8 @@ struct Receiver<'a> {
     numbers: HashMap<&'a EntryKey, usize>,
     /// Bodies beside, by what their digest was found to be.
     bodies: HashMap<Sha256, (Attested, &'a Payload<'a>)>,
+    /// Bodies that items of the shipment were found to have in them.
+    in_items: HashSet<Sha256>,
     /// Bodies of captures that are here, if they have them in their items.
     owners: HashMap<EntryKey, Option<Attested>>,
     bases_bytes: usize,
@@ -103,7 +109,16 @@ impl<'a> Receiver<'a> {
             loads.push(Load { id, item: None, far: None, proven: None, is_adopted: false, outcome: None });
         }
         let numbers = loads.iter().enumerate().map(|(number, load)| (load.id, number)).collect();
-        Self { store, layout, loads, numbers, bodies: HashMap::new(), owners: HashMap::new(), bases_bytes: 0 }
+        Self {
+            store,
+            layout,
+            loads,
+            numbers,
+            bodies: HashMap::new(),
+            in_items: HashSet::new(),
+            owners: HashMap::new(),
+            bases_bytes: 0,
+        }
     }
 
     /// The item of every capture.
@@ -176,7 +191,12 @@ impl<'a> Receiver<'a> {
                 let load = &self.loads[number];
                 let (None, None, Some(item)) = (&load.proven, &load.outcome, load.item.clone()) else { continue };
                 match self.attest_one(number, &item, leaning)? {
-                    Ok(Some(proven)) => self.loads[number].proven = Some(proven),
+                    Ok(Some(proven)) => {
+                        if proven.lean == Lean::Here {
+                            self.in_items.insert(proven.body.sha256());
+                        }
+                        self.loads[number].proven = Some(proven);
+                    }
                     // Its turn comes.
                     Ok(None) => {}
                     Err(outcome) => self.loads[number].outcome = Some(outcome),
@@ -266,8 +286,11 @@ impl<'a> Receiver<'a> {
         if !self.loads.iter().any(|load| load.is_adopted) {
             return Ok(());
         }
-        let bytes: usize = self.layout.blocks.iter().map(|block| block.payload.bytes.len()).sum();
-        inner.room_for(2 * (bytes + self.layout.patch_bytes.raw_len) as u64)?;
+        let payloads = self.layout.blocks.iter().map(|block| &block.payload).chain(&self.layout.bodies);
+        let bytes: usize = payloads.map(|payload| payload.bytes.len()).sum();
+        // What waits in memory was promised its room before.
+        let waiting: usize = inner.batches(|batches| batches.map(|batch| batch.weight()).sum());
+        inner.room_for(2 * (bytes + self.layout.patch_bytes.raw_len + waiting) as u64)?;
         // Before anything is written: who appends from here on does not see yet that it is here.
         inner.has_adopted.store(true, Release);
         let written = writer.begin(false).and_then(|()| {
@@ -288,13 +311,15 @@ impl<'a> Receiver<'a> {
             let is_adopted = self.loads[number].outcome.is_none() && self.stands_alone(number)?;
             self.loads[number].is_adopted = is_adopted;
         }
-        // What is not kept may be what others lean on. Each round gives up one more, or is the last.
-        loop {
+        // What is not kept may be what others lean on. Each round gives up one more, or is the last; nobody honest needs more than chains are long.
+        for _ in 0..ROUNDS_MAX {
             let before = self.loads.iter().filter(|load| load.is_adopted).count();
             let mut number = 0;
             for block in &self.layout.blocks {
                 let loads = &mut self.loads[number..number + block.ids.len()];
-                if loads.iter().any(|load| !load.is_adopted) {
+                // One larger than a seal makes them would be unpacked anew for each of its items.
+                let is_large = block.payload.raw_len > BLOCK_BYTES_MAX;
+                if is_large || loads.iter().any(|load| !load.is_adopted) {
                     loads.iter_mut().for_each(|load| load.is_adopted = false);
                 }
                 number += block.ids.len();
@@ -308,6 +333,8 @@ impl<'a> Receiver<'a> {
                 return Ok(());
             }
         }
+        self.loads.iter_mut().for_each(|load| load.is_adopted = false);
+        Ok(())
     }
 
     /// Whether nothing was ever known of a capture here, and what it needs of what is here is as it was when it was proved.
@@ -315,7 +342,7 @@ impl<'a> Receiver<'a> {
         let (inner, load) = (&self.store.inner, &self.loads[number]);
         let Some(proven) = &load.proven else { return Ok(false) };
         // What was let go comes back where it is: others may lean on it there.
-        if inner.waiting(load.id).is_some() || inner.reader.entry(load.id)?.is_some() {
+        if inner.waiting(load.id).is_some() || inner.reader.has_entry(load.id)? {
             return Ok(false);
         }
         if let (Some(far), Some(base)) = (load.far, self.far_base(number)) {
@@ -330,7 +357,9 @@ impl<'a> Receiver<'a> {
             Lean::Raw => match inner.reader.body_place(&proven.body.sha256())?.map(|place| place.at) {
                 Some(BodyAt::Raw { .. }) => true,
                 Some(_) => false,
-                None => self.bodies.contains_key(&proven.body.sha256()),
+                None => {
+                    self.bodies.contains_key(&proven.body.sha256()) && !self.in_items.contains(&proven.body.sha256())
+                }
             },
             Lean::With(owner) if self.numbers.contains_key(owner) => true,
             Lean::With(owner) => {
@@ -461,6 +490,7 @@ impl<'a> Receiver<'a> {
 
     /// What is good and was not kept as it came goes the ordinary way.
     fn append_rest(&mut self) -> Result<()> {
+        let mut last_owner = None;
         for number in 0..self.loads.len() {
             if self.loads[number].outcome.is_some() {
                 continue;
@@ -468,7 +498,7 @@ impl<'a> Receiver<'a> {
             let outcome = match self.store.standing(self.loads[number].id)? {
                 Standing::Removed => Outcome::Removed,
                 Standing::Waiting(_) | Standing::Packed => Outcome::Known,
-                Standing::Absent => match self.whole(number)? {
+                Standing::Absent => match self.whole(number, &mut last_owner)? {
                     // It was proved before, and what it leans on went meanwhile.
                     None => Outcome::LacksBase,
                     Some(capture) => match self.store.append(capture) {
@@ -485,8 +515,8 @@ impl<'a> Receiver<'a> {
         Ok(())
     }
 
-    /// A capture with its bytes, proved once more.
-    fn whole(&self, number: usize) -> Result<Option<Capture>> {
+    /// A capture with its bytes, proved once more. `last_owner`: a body that others are likely to have too, so that it is not put together anew for each.
+    fn whole(&self, number: usize, last_owner: &mut Option<(EntryKey, ProvenBody)>) -> Result<Option<Capture>> {
         let load = &self.loads[number];
         let (Some(item), Some(proven)) = (&load.item, &load.proven) else { return Ok(None) };
         let elsewhere = match &proven.lean {
@@ -495,10 +525,17 @@ impl<'a> Receiver<'a> {
                 Some((_, body)) => body.unpacked().map(|raw| ProvenBody::of(&raw)),
                 None => self.store.inner.reader.raw_body(&proven.body.sha256()).ok().map(|raw| ProvenBody::of(&raw)),
             },
-            Lean::With(owner) => match self.numbers.get(owner) {
-                // It has its body in its item, so this goes no deeper.
-                Some(owner) => self.whole(*owner)?.and_then(ProvenBody::read),
-                None => self.store.read(owner).ok().flatten().and_then(ProvenBody::read),
+            Lean::With(owner) => match last_owner {
+                Some((last, body)) if last == owner => Some(body.clone()),
+                _ => {
+                    let body = match self.numbers.get(owner) {
+                        // It has its body in its item, so this goes no deeper.
+                        Some(owner) => self.whole(*owner, &mut None)?.and_then(ProvenBody::read),
+                        None => self.store.read(owner).ok().flatten().and_then(ProvenBody::read),
+                    };
+                    *last_owner = body.clone().map(|body| (owner.clone(), body));
+                    body
+                }
             },
         };
         let proof = Unproven::read(item).and_then(|unproven| unproven.prove(load.id, elsewhere.as_ref()).ok());

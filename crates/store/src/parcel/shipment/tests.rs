@@ -1,6 +1,6 @@
 //! Forgers who know the format: every digest over a shipment is right here, and what is in it is not.
 
-use super::layout::{HEADER_BYTES, OwnPayload, Target, Writer, seal};
+use super::layout::{OwnPayload, Target, Writer};
 use super::limits::SHIPMENT_WEIGHT_MAX;
 use crate::block::Kind as BlockKind;
 use crate::capture::{Body, Capture, Kind, Record};
@@ -9,6 +9,7 @@ use crate::disk::sim::SimDisk;
 use crate::envelope::{self, Where};
 use crate::index::{EntryKey, MemoryEngine};
 use crate::parcel::Outcome;
+use crate::parcel::head::{HEAD_BYTES, seal};
 use crate::parcel::layout::form_tag;
 use crate::patch::Differ;
 use crate::read::encode_group;
@@ -22,11 +23,20 @@ fn open() -> Store {
 }
 
 fn page(path: &str, n: i64) -> Capture {
-    let url = format!("https://example.org/{path}");
-    let time = Timestamp::from_millis(1_700_000_000_000 + n).unwrap();
     let body: Vec<u8> =
         (0..100u32).flat_map(|i| format!("<p>{}, {n}</p>", i.wrapping_mul(2_654_435_761)).into_bytes()).collect();
-    let main = Record::new(Kind::Response, &url, time, b"HTTP/1.1 200 OK\r\n\r\n".to_vec(), Body::new(body));
+    with_body(path, n, Body::new(body))
+}
+
+/// A capture with the body of another.
+fn repeat_of(other: &Capture, path: &str, n: i64) -> Capture {
+    with_body(path, n, other.main.body.clone())
+}
+
+fn with_body(path: &str, n: i64, body: Body) -> Capture {
+    let url = format!("https://example.org/{path}");
+    let time = Timestamp::from_millis(1_700_000_000_000 + n).unwrap();
+    let main = Record::new(Kind::Response, &url, time, b"HTTP/1.1 200 OK\r\n\r\n".to_vec(), body);
     Capture { url, time, main, companions: vec![] }
 }
 
@@ -160,7 +170,7 @@ fn what_would_unpack_to_too_much_is_refused_before_it_is_unpacked() {
     assert!(is_none(writer));
     // A count that nothing stands for.
     let mut many = block_of(&ids[..1], &[item(&pages[0])]).finish().unwrap();
-    many.truncate(HEADER_BYTES);
+    many.truncate(HEAD_BYTES);
     many.put_u64(u64::MAX);
     seal(&mut many);
     assert!(matches!(open().take_shipment(&many), Err(Error::Refused(_))));
@@ -254,14 +264,7 @@ fn chains_longer_than_ours_and_patches_to_another_url_are_kept_without_leaning()
 fn bodies_are_where_they_are_said_to_be_or_the_capture_goes_another_way() {
     let owner = page("a", 1);
     let Body::Bytes(bytes, _) = &owner.main.body else { panic!() };
-    let mut repeat = page("b", 2);
-    repeat.main = Record::new(
-        Kind::Response,
-        &repeat.url,
-        repeat.time,
-        b"HTTP/1.1 200 OK\r\n\r\n".to_vec(),
-        Body::new(bytes.clone()),
-    );
+    let repeat = repeat_of(&owner, "b", 2);
     let with = |of: &EntryKey| envelope::encode(&repeat, &Where::With(of.clone()), &[], None);
     // The owner behind whoever leans on it, in the same block.
     let store = open();
@@ -306,6 +309,28 @@ fn bodies_are_where_they_are_said_to_be_or_the_capture_goes_another_way() {
     assert!(store.verify(|_, _| {}).unwrap().damaged.is_empty());
 }
 
+/// One machine sealed the body within an item, another as a block of its own, and a third ships both.
+#[test]
+fn a_body_that_comes_in_an_item_and_beside_is_read_for_both() {
+    let owner = page("a", 1);
+    let repeat = repeat_of(&owner, "b", 2);
+    let Body::Bytes(bytes, _) = &owner.main.body else { panic!("a page is in memory") };
+    for ids in [[owner.id(), repeat.id()], [repeat.id(), owner.id()]] {
+        let raw = envelope::encode(&repeat, &Where::Raw, &[], None);
+        let items = ids.each_ref().map(|id| if *id == owner.id() { item(&owner) } else { raw.clone() });
+        let body = OwnPayload { is_packed: false, raw_len: bytes.len(), bytes: bytes.to_vec() };
+        let mut writer = Writer::default();
+        let group = payload(&encode_group(&items));
+        writer.put_block(BlockKind::Group, group, ids.to_vec(), vec![(Sha256::of(b""), body)]);
+        let store = open();
+        assert_eq!(outcomes(&store, writer), [Outcome::Stored, Outcome::Stored]);
+        store.seal().unwrap();
+        assert_eq!(store.read(&owner.id()).unwrap().as_ref(), Some(&owner));
+        assert_eq!(store.read(&repeat.id()).unwrap().as_ref(), Some(&repeat));
+        assert!(store.verify(|_, _| {}).unwrap().damaged.is_empty());
+    }
+}
+
 /// Whatever bytes a forger writes who can seal a shipment: nothing panics, and what is stored is what it says it is.
 #[test]
 fn no_flipped_bit_under_a_right_digest_brings_in_anything_else() {
@@ -316,7 +341,7 @@ fn no_flipped_bit_under_a_right_digest_brings_in_anything_else() {
     writer.put_patch(next.id(), Target::Block(0, 0), item(&next).len(), patch, vec![]);
     let mut shipment = writer.finish().unwrap();
     let honest = [&pages[0], &pages[1], &next];
-    for bit in HEADER_BYTES * 8..shipment.len() * 8 {
+    for bit in HEAD_BYTES * 8..shipment.len() * 8 {
         shipment[bit / 8] ^= 1 << (bit % 8);
         seal(&mut shipment);
         let store = open();

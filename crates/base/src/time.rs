@@ -275,6 +275,22 @@ mod tests {
     }
 
     #[test]
+    fn the_plain_spelling_is_read_and_written_as_every_other() {
+        for millis in (-62_167_219_200_000..=253_402_300_799_000).step_by(123_456_789_000) {
+            let moment = Timestamp::from_millis(millis).unwrap();
+            let spelled = moment.rfc3339();
+            assert_eq!(spelled.replace(['-', 'T', ':', 'Z'], ""), moment.digits14());
+            assert_eq!(Timestamp::parse(&spelled), Ok(moment));
+            assert_eq!(Timestamp::parse(&spelled.to_lowercase()), Ok(moment), "the long way");
+        }
+        assert_eq!(Timestamp::from_millis(5).unwrap().rfc3339(), "1970-01-01T00:00:00.005Z");
+        assert_eq!(Timestamp::parse("2016-12-31T23:59:60Z"), Timestamp::parse("2016-12-31T23:59:59Z"));
+        for wrong in ["2016-13-31T23:59:59Z", "2016-12-31T24:59:59Z", "2016-12-31T23:59:5aZ", "2016-12-31T23:59-59Z"] {
+            assert!(Timestamp::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
     fn every_accepted_spelling_names_the_same_moment() {
         let want = Timestamp::from_millis(1_767_322_800_000).unwrap();
         for text in ["20260102030000", "2026-01-02T03:00:00Z", "2026-01-02 03:00", "2026-01-02T05:00:00+02:00"] {

@@ -49,11 +49,17 @@ impl Sha1 {
             None => text,
         };
         let bytes = match text.len() {
-            32 => BASE32.decode(text.to_ascii_uppercase().as_bytes()).ok()?,
-            40 => HEXLOWER_PERMISSIVE.decode(text.as_bytes()).ok()?,
+            32 => {
+                let mut upper = <[u8; 32]>::try_from(text.as_bytes()).ok()?;
+                upper.make_ascii_uppercase();
+                let mut bytes = [0; 20];
+                BASE32.decode_mut(&upper, &mut bytes).ok()?;
+                bytes
+            }
+            40 => HEXLOWER_PERMISSIVE.decode(text.as_bytes()).ok()?.try_into().ok()?,
             _ => return None,
         };
-        bytes.try_into().ok().map(Self)
+        Some(Self(bytes))
     }
 }
 

@@ -1,7 +1,7 @@
 //! zstd, as the store uses it: whole buffers, with or without an earlier version as prefix.
 
 use crate::error::{Error, Result};
-use crate::limits::BLOCK_BYTES_MAX;
+use crate::limits::{BLOCK_BYTES_MAX, ZSTD_LEVEL, ZSTD_LEVEL_AT_REST, ZSTD_LEVEL_PATCHES};
 use std::cell::RefCell;
 use std::sync::Mutex;
 use zstd_safe::{CCtx, CParameter, DCtx, InBuffer, OutBuffer, ResetDirective, compress_bound, get_error_name};
@@ -38,14 +38,45 @@ fn failed(code: usize) -> Error {
     Error::Damaged(format!("zstd: {}", get_error_name(code)))
 }
 
+/// How hard zstd searches.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Search {
+    level: i32,
+    /// Sizes of the tables that long and short strings are looked up in, as powers of two, and the shortest string.
+    tables: Option<(u32, u32, u32)>,
+}
+
+impl Search {
+    /// For frames: level 3, which takes tables of 768 KiB, in 320 KiB: they stay in the half megabyte or more that a core has to
+    /// itself. Frames become 0.3 % larger, in four fifths of the time (docs/decisions/0002-differences.md).
+    pub(crate) const FRAMES: Self = Self { level: ZSTD_LEVEL, tables: Some((16, 14, 5)) };
+    /// For patches.
+    pub(crate) const PATCHES: Self = Self { level: ZSTD_LEVEL_PATCHES, tables: None };
+    /// For both, because nobody waits.
+    pub(crate) const AT_REST: Self = Self { level: ZSTD_LEVEL_AT_REST, tables: None };
+}
+
 /// Packs `raw` alone.
 pub(crate) fn pack(raw: &[u8], level: i32) -> Result<Vec<u8>> {
+    let mut out = Vec::new();
+    pack_into(&mut out, raw, Search { level, tables: None })?;
+    Ok(out)
+}
+
+/// The same, in the place of whatever is in `out`.
+pub(crate) fn pack_into(out: &mut Vec<u8>, raw: &[u8], search: Search) -> Result<()> {
+    out.clear();
+    out.reserve(compress_bound(raw.len()));
     with_packer(|ctx| {
         ctx.reset(ResetDirective::SessionAndParameters).map_err(failed)?;
-        ctx.set_parameter(CParameter::CompressionLevel(level)).map_err(failed)?;
-        let mut out = Vec::with_capacity(compress_bound(raw.len()));
-        ctx.compress2(&mut out, raw).map_err(failed)?;
-        Ok(out)
+        ctx.set_parameter(CParameter::CompressionLevel(search.level)).map_err(failed)?;
+        if let Some((long, short, shortest)) = search.tables {
+            ctx.set_parameter(CParameter::HashLog(long)).map_err(failed)?;
+            ctx.set_parameter(CParameter::ChainLog(short)).map_err(failed)?;
+            ctx.set_parameter(CParameter::MinMatch(shortest)).map_err(failed)?;
+        }
+        ctx.compress2(out, raw).map_err(failed)?;
+        Ok(())
     })
 }
 

@@ -167,7 +167,21 @@ fn is_spelled_number(text: &str, number: u64) -> bool {
 /// Writes the envelope of a capture whose body is kept as said, without the body itself. `block_sha1` is that of the main
 /// record's block, from whoever has computed it already.
 pub(crate) fn encode(capture: &Capture, body: &Where, layers: &[u8], block_sha1: Option<Sha1>) -> Vec<u8> {
-    let mut out = Vec::with_capacity(1024);
+    encode_before(capture, body, layers, block_sha1, 0)
+}
+
+/// The same, with room for so many bytes behind it, so that a body can be put there without moving anything.
+pub(crate) fn encode_before(
+    capture: &Capture,
+    body: &Where,
+    layers: &[u8],
+    block_sha1: Option<Sha1>,
+    room: usize,
+) -> Vec<u8> {
+    let records = std::iter::once(&capture.main).chain(&capture.companions);
+    // Of a field that is not derived, mostly its value; of all others a byte or two.
+    let room = room + capture.url.len() + records.map(|record| record.head.len() + 300).sum::<usize>();
+    let mut out = Vec::with_capacity(room);
     let mut tail = Vec::with_capacity(96);
     out.push(FORM);
     out.put_i64(capture.time.millis());

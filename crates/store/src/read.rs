@@ -20,8 +20,9 @@ use herodotus_base::{Sha256, Timestamp};
 use quick_cache::{Weighter, sync::Cache};
 use std::borrow::Cow;
 use std::cell::Cell;
+use std::collections::HashMap;
 use std::ops::{Deref, Range};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// The bytes of an item, inside the frame that they were unpacked from.
 #[derive(Clone, Debug)]
@@ -77,6 +78,8 @@ pub(crate) struct ItemReader {
     pub(crate) packs: Packs,
     engine: Arc<dyn Engine>,
     frames: Cache<(u32, u64), Frame, FrameWeight>,
+    /// What the last seal thinks that the next one will write against. At most [`crate::limits::BASES_BYTES`].
+    bases: Mutex<HashMap<Place, Item>>,
     /// Digest on the wire → digest of the stored body and its recipe, which were found to fold to it.
     proofs: Cache<Sha256, [u8; 32]>,
 }
@@ -155,12 +158,19 @@ fn take_delta(block: &[u8], slot: u32) -> Option<(BaseRef, usize, &[u8])> {
 }
 
 /// Lays out the items of a shared frame: how many, how long each, then the items.
-pub(crate) fn encode_group<T: Deref<Target = [u8]>>(items: &[T]) -> Vec<u8> {
+pub(crate) fn put_group<T: Deref<Target = [u8]>>(out: &mut Vec<u8>, items: &[T]) {
     let bytes: usize = items.iter().map(|item| item.len()).sum();
-    let mut out = Vec::with_capacity(bytes + items.len() * 3 + 3);
+    out.clear();
+    out.reserve(bytes + items.len() * 3 + 3);
     out.put_len(items.len());
     items.iter().for_each(|item| out.put_len(item.len()));
     items.iter().for_each(|item| out.put_raw(item));
+}
+
+#[cfg(test)]
+pub(crate) fn encode_group<T: Deref<Target = [u8]>>(items: &[T]) -> Vec<u8> {
+    let mut out = Vec::new();
+    put_group(&mut out, items);
     out
 }
 
@@ -227,7 +237,7 @@ impl ItemReader {
     pub(crate) fn new(packs: Packs, engine: Arc<dyn Engine>) -> Self {
         // The number decides into how many parts the cache is split, more of them on more processors: at most two, so that a part takes in the largest frame.
         let frames = Cache::with_weighter(64, FRAME_CACHE_BYTES, FrameWeight);
-        Self { packs, engine, frames, proofs: Cache::new(PROOFS_MAX) }
+        Self { packs, engine, frames, bases: Mutex::default(), proofs: Cache::new(PROOFS_MAX) }
     }
 
     /// The entry of a capture, whether or not it may be seen.
@@ -250,6 +260,23 @@ impl ItemReader {
     pub(crate) fn item(&self, place: Place, key: Option<&str>) -> Result<Item> {
         // As long as a chain may be, and as much again for places that are out of date.
         self.item_at(place, key, &Cell::new(2 * (usize::from(CHAIN_DEPTH_MAX) + 1)))
+    }
+
+    /// The same, of one that a new item is written against: the seal before may have left it in memory. It does so once.
+    pub(crate) fn base(&self, place: Place, key: Option<&str>) -> Result<Item> {
+        let left = self.bases.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).remove(&place);
+        left.map_or_else(|| self.item(place, key), Ok)
+    }
+
+    /// Leaves items for the next seal, in the place of those that the one before left. Nothing else is ever written at a place, so
+    /// that they are right however late they are asked for.
+    pub(crate) fn leave_bases(&self, bases: HashMap<Place, Item>) {
+        *self.bases.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = bases;
+    }
+
+    #[cfg(test)]
+    pub(crate) fn bases_left(&self) -> HashMap<Place, Item> {
+        self.bases.lock().unwrap().clone()
     }
 
     fn item_at(&self, place: Place, key: Option<&str>, steps_left: &Cell<usize>) -> Result<Item> {

@@ -11,23 +11,24 @@ pub(crate) use adopt::AdoptedBase;
 use crate::block::Kind as BlockKind;
 use crate::capture::{Body, Capture};
 use crate::coding;
-use crate::compress;
+use crate::compress::{self, Search};
 use crate::directory::{BodySource, Op};
 use crate::envelope::{self, Where};
 use crate::error::{Error, Result};
 use crate::index::{BodyAt, BodyKey, Engine, Entry, EntryKey, Place, Table, body_key};
 use crate::limits::{
-    CHAIN_DEPTH_MAX, FRAME_BYTES, FRAME_BYTES_LONELY, FRAME_BYTES_MAX, FRAME_PACKED_BYTES, PATCH_WORTH_SHARE,
-    PATCHES_BYTES, RAW_BLOCK_BYTES_MIN, ZSTD_LEVEL, ZSTD_LEVEL_AT_REST,
+    BASES_BYTES, CHAIN_DEPTH_MAX, FRAME_BYTES, FRAME_BYTES_LONELY, FRAME_BYTES_MAX, FRAME_PACKED_BYTES,
+    PATCH_WORTH_SHARE, PATCHES_BYTES, RAW_BLOCK_BYTES_MIN,
 };
 use crate::media::{is_compressed_media, is_text_media};
 use crate::pack::PackWriter;
 use crate::patch::Differ;
-use crate::read::{BaseRef, Item, ItemReader, decode_entry, encode_group, put_delta};
+use crate::read::{BaseRef, Item, ItemReader, decode_entry, put_delta, put_group};
 use crate::wire::Cursor;
 use herodotus_base::{Sha1, Sha256};
 use herodotus_page::{ResponseHead, host_of_key};
 use std::collections::HashMap;
+use std::ops::Deref;
 
 /// Writes the blocks of one seal, and collects the operations of its directory.
 #[derive(Debug)]
@@ -48,10 +49,17 @@ pub(crate) struct Sealer<'a> {
     owner: Option<(BodyKey, Version)>,
     /// Items of the URL at hand that this seal moves.
     moved: HashMap<EntryKey, usize>,
+    /// Last versions of URLs that this seal is done with, for the next.
+    left: Vec<(At, Item)>,
+    left_bytes: usize,
     differ: Differ,
-    level: i32,
+    /// For frames, and for patches.
+    search: (Search, Search),
     /// How much the next frame of this site takes in.
     frame_bytes: usize,
+    /// A block as it is laid out, and as it is packed: some hundred kilobytes, which the system would have to clear anew for each.
+    raw: Vec<u8>,
+    packed: Vec<u8>,
 }
 
 /// What is written together: a frame of items, then the differences, some of them to items in the frame.
@@ -121,15 +129,19 @@ impl<'a> Sealer<'a> {
             repeat: None,
             owner: None,
             moved: HashMap::new(),
+            left: Vec::new(),
+            left_bytes: 0,
             differ: Differ::default(),
-            level: ZSTD_LEVEL,
+            search: (Search::FRAMES, Search::PATCHES),
             frame_bytes: FRAME_BYTES,
+            raw: Vec::new(),
+            packed: Vec::new(),
         }
     }
 
     /// Packs as small as is sensible, because nobody waits.
     pub(crate) fn at_rest(mut self) -> Self {
-        self.level = ZSTD_LEVEL_AT_REST;
+        self.search = (Search::AT_REST, Search::AT_REST);
         self
     }
 
@@ -154,10 +166,11 @@ impl<'a> Sealer<'a> {
         block_sha1: Option<Sha1>,
         mended: Option<(u32, u64)>,
     ) -> Result<()> {
-        for version in [&mut self.last, &mut self.repeat] {
-            if version.as_ref().is_some_and(|version| version.id.key != id.key) {
-                *version = None;
-            }
+        if self.repeat.as_ref().is_some_and(|version| version.id.key != id.key) {
+            self.repeat = None;
+        }
+        if self.last.as_ref().is_some_and(|version| version.id.key != id.key) {
+            self.leave_last();
         }
         let media = capture.media().unwrap_or_default();
         let digest = capture.main.body.digests().sha256;
@@ -189,7 +202,7 @@ impl<'a> Sealer<'a> {
                 }
             },
         }
-        let mut item = envelope::encode(capture, &stored.place, &stored.layers, block_sha1);
+        let mut item = envelope::encode_before(capture, &stored.place, &stored.layers, block_sha1, inline.len());
         item.extend_from_slice(inline);
         let shared = matches!(stored.plan, BodyPlan::Source(_, BodySource::Known));
         let entry = Entry { mended, ..entry_of(id, capture, media, shared) };
@@ -200,6 +213,16 @@ impl<'a> Sealer<'a> {
             (_, None) => self.base_for(id)?,
         };
         self.put_item(entry, stored.plan, item, base)
+    }
+
+    /// The URL at hand has no more versions in this seal; the next may well bring one. An item that stands whole in a frame is not worth
+    /// keeping: the frame is read once for all that are in it.
+    fn leave_last(&mut self) {
+        let Some(Version { depth, item, at, .. }) = self.last.take() else { return };
+        if depth > 0 && self.left_bytes + item.len() <= BASES_BYTES {
+            self.left_bytes += item.len();
+            self.left.push((at, item));
+        }
     }
 
     /// Decides how a body that nobody has yet is kept.
@@ -262,7 +285,7 @@ impl<'a> Sealer<'a> {
     /// The capture at a place, if it is readable and has this body. If not, the body is simply stored once more.
     fn owner_at(&self, of: &EntryKey, place: Place, digest: &Sha256) -> Result<Option<Version>> {
         // Most often it is an earlier capture of the same URL, which is found even if its base has moved.
-        let item = self.reader.item(place, Some(&of.key)).or_else(|_| self.reader.item(place, None));
+        let item = self.reader.base(place, Some(&of.key)).or_else(|_| self.reader.item(place, None));
         let Ok(item) = item else { return Ok(None) };
         let Some(envelope) = envelope::decode(&mut Cursor::new(&item)) else { return Ok(None) };
         if envelope.body != Where::Here || envelope.sha256 != *digest {
@@ -296,7 +319,7 @@ impl<'a> Sealer<'a> {
     }
 
     fn version(&self, entry: &Entry, place: Place) -> Result<Version> {
-        let item = self.reader.item(place, Some(&entry.id.key))?;
+        let item = self.reader.base(place, Some(&entry.id.key))?;
         // An item that only repeats an earlier body has nothing to compare with: take the one that has the body.
         if entry.shared
             && let Some(Where::With(owner)) = envelope::decode(&mut Cursor::new(&item)).map(|e| e.body)
@@ -304,7 +327,7 @@ impl<'a> Sealer<'a> {
             && let Some(entry) = self.reader.entry(&owner)?
             && let Some(place) = entry.place
         {
-            let item = self.reader.item(place, Some(&owner.key))?;
+            let item = self.reader.base(place, Some(&owner.key))?;
             return Ok(Version { id: owner, depth: entry.depth, item, at: At::Place(place) });
         }
         Ok(Version { id: entry.id.clone(), depth: entry.depth, item, at: At::Place(place) })
@@ -355,6 +378,15 @@ impl<'a> Sealer<'a> {
     pub(crate) fn finish(mut self) -> Result<(Vec<Op>, u64)> {
         self.flush()?;
         let end = self.writer.end(&self.ops)?;
+        self.leave_last();
+        if !self.left.is_empty() {
+            let left = std::mem::take(&mut self.left).into_iter();
+            let placed = left.filter_map(|(at, item)| match at {
+                At::Place(place) => Some((place, item)),
+                At::Op(op) => Some((self.placed(op)?, item)),
+            });
+            self.reader.leave_bases(placed.collect());
+        }
         Ok((self.ops, end))
     }
 
@@ -422,10 +454,8 @@ impl<'a> Sealer<'a> {
         if items.is_empty() {
             return Ok(());
         }
-        let raw = encode_group(&items);
-        drop(items);
-        let (offset, packed_len) = self.put_packed(BlockKind::Group, &raw)?;
-        self.frame_bytes = frame_bytes_behind(raw.len(), packed_len);
+        let (offset, packed_len) = self.put_group(BlockKind::Group, &items)?;
+        self.frame_bytes = frame_bytes_behind(self.raw.len(), packed_len);
         for (slot, (op, body)) in std::mem::take(&mut self.waiting.ops).into_iter().enumerate() {
             self.place(op, body, Place { pack: self.writer.number(), offset, slot: slot as u32 });
         }
@@ -433,10 +463,13 @@ impl<'a> Sealer<'a> {
     }
 
     /// Writes a block, packed if that makes it smaller, and says where it stands and how long what it holds is there.
-    fn put_packed(&mut self, kind: BlockKind, raw: &[u8]) -> Result<(u64, usize)> {
-        let packed = compress::pack(raw, self.level)?;
-        let (is_packed, payload) = if packed.len() < raw.len() { (true, &packed[..]) } else { (false, raw) };
-        Ok((self.writer.put(kind, is_packed, payload, raw.len())?, payload.len()))
+    fn put_group<T: Deref<Target = [u8]>>(&mut self, kind: BlockKind, items: &[T]) -> Result<(u64, usize)> {
+        put_group(&mut self.raw, items);
+        let search = if kind == BlockKind::Patches { self.search.1 } else { self.search.0 };
+        compress::pack_into(&mut self.packed, &self.raw, search)?;
+        let is_packed = self.packed.len() < self.raw.len();
+        let payload = if is_packed { &self.packed } else { &self.raw };
+        Ok((self.writer.put(kind, is_packed, payload, self.raw.len())?, payload.len()))
     }
 
     /// Writes the waiting differences, in blocks that are cheap to read. Their bases have places by now, or stand before
@@ -465,7 +498,7 @@ impl<'a> Sealer<'a> {
                 all.push(out);
                 written.push((delta.op, delta.body));
             }
-            let (offset, _) = self.put_packed(BlockKind::Patches, &encode_group(&all))?;
+            let (offset, _) = self.put_group(BlockKind::Patches, &all)?;
             for (slot, (op, body)) in written.into_iter().enumerate() {
                 self.place(op, body, Place { pack: self.writer.number(), offset, slot: slot as u32 });
             }
@@ -550,6 +583,39 @@ mod tests {
             at += header.total_len();
         }
         frames
+    }
+
+    #[test]
+    fn a_seal_leaves_the_next_one_what_it_will_write_against() {
+        let (store, _) = crate::Store::open_simulated(Arc::new(SimDisk::new()), Arc::new(MemoryEngine::new())).unwrap();
+        let version = |page: u32, n: i64| {
+            let line = |i: u32| format!("{} {}\n", i.wrapping_mul(2_654_435_761 + page), if i == 9 { n } else { 0 });
+            let (url, time) = (format!("http://a.example/{page}"), Timestamp::from_millis(n).unwrap());
+            // Two and a half megabytes: four of them are too much to keep.
+            let body = Body::new((0..200_000).map(line).collect::<String>().into_bytes());
+            let main = Record::new(Kind::Response, &url, time, Vec::new(), body);
+            Capture { url, time, main, companions: Vec::new() }
+        };
+        let left = || store.inner.reader.bases_left();
+        for n in 1..=3 {
+            for page in 1..=4 {
+                assert_eq!(store.append(version(page, n)).unwrap(), crate::Appended::Stored);
+            }
+            store.seal().unwrap();
+            assert!(left().values().map(|item| item.len()).sum::<usize>() <= BASES_BYTES);
+            for page in 1..=4 {
+                let capture = version(page, n);
+                let entry = store.inner.reader.entry(&capture.id()).unwrap().unwrap();
+                assert_eq!(i64::from(entry.depth), n - 1);
+                let place = entry.place.unwrap();
+                // What stands whole in a frame is not kept, nor what is too much.
+                assert_eq!(left().contains_key(&place), n > 1 && page < 4);
+                if let Some(item) = left().get(&place) {
+                    assert!(**item == *store.inner.reader.item(place, None).unwrap());
+                }
+                assert_eq!(store.read(&capture.id()).unwrap().unwrap(), capture);
+            }
+        }
     }
 
     #[test]

@@ -23,17 +23,18 @@ pub enum Kind {
 
 impl Kind {
     pub fn parse(text: &str) -> Self {
-        match text.to_ascii_lowercase().as_str() {
-            "response" => Self::Response,
-            "resource" => Self::Resource,
-            "request" => Self::Request,
-            "revisit" => Self::Revisit,
-            "metadata" => Self::Metadata,
-            "warcinfo" => Self::Warcinfo,
-            "conversion" => Self::Conversion,
-            "continuation" => Self::Continuation,
-            _ => Self::Other(text.to_owned()),
-        }
+        const KNOWN: [Kind; 8] = [
+            Kind::Response,
+            Kind::Request,
+            Kind::Resource,
+            Kind::Revisit,
+            Kind::Metadata,
+            Kind::Warcinfo,
+            Kind::Conversion,
+            Kind::Continuation,
+        ];
+        let known = KNOWN.into_iter().find(|kind| kind.as_str().eq_ignore_ascii_case(text));
+        known.unwrap_or_else(|| Self::Other(text.to_owned()))
     }
 
     pub fn as_str(&self) -> &str {

@@ -100,14 +100,17 @@ impl Assembler {
 
     /// Everything that is left.
     pub(super) fn take(&mut self) -> Vec<Assembled> {
-        let companions = std::mem::take(&mut self.companions);
+        let companions = self.companions.drain(..);
         match self.main.take() {
             Some(main) => {
                 let mut whole = main.alone();
-                whole.capture.companions = companions.into_iter().map(|c| c.record).collect();
+                // Into room of their own size: what was read takes more, and would wait in memory as long as the capture does.
+                let mut records = Vec::with_capacity(companions.len());
+                records.extend(companions.map(|c| c.record));
+                whole.capture.companions = records;
                 vec![whole]
             }
-            None => companions.into_iter().map(Read::alone).collect(),
+            None => companions.map(Read::alone).collect(),
         }
     }
 }

@@ -53,7 +53,7 @@ pub(super) fn drop_broken_digests(fields: &mut Fields) {
         let is_well_formed = || {
             value.split_once(':').is_some_and(|(algorithm, digest)| {
                 let word = |s: &str, more: &str| {
-                    !s.is_empty() && s.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c))
+                    !s.is_empty() && s.bytes().all(|b| b.is_ascii_alphanumeric() || more.as_bytes().contains(&b))
                 };
                 word(algorithm, "-") && word(digest, "+/=-_")
             })

@@ -63,6 +63,13 @@ impl ImportReport {
     pub fn records_total(&self) -> u64 {
         self.records.values().sum()
     }
+
+    fn count(&mut self, kind: &str) {
+        match self.records.get_mut(kind) {
+            Some(count) => *count += 1,
+            None => drop(self.records.insert(kind.to_owned(), 1)),
+        }
+    }
 }
 
 /// What a watcher is told while an import goes on.
@@ -113,7 +120,7 @@ pub fn import<V: Verdict>(
                 let place = Place { member: record.member.clone(), offset: record.offset };
                 match read_record(store, record, &mut buffer, &mut repeats, &mut report) {
                     Ok(read) => {
-                        *report.records.entry(read.record.kind.as_str().to_owned()).or_default() += 1;
+                        report.count(read.record.kind.as_str());
                         let waiting = !assembler.is_empty();
                         let whole = assembler.push(read);
                         // Once those before it are whole, this one begins a group, even if it is never alone.

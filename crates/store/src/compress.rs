@@ -48,7 +48,7 @@ pub(crate) struct Search {
 
 impl Search {
     /// For frames: level 3, which takes tables of 768 KiB, in 320 KiB: they stay in the half megabyte or more that a core has to
-    /// itself. Frames become 0.3 % larger, in four fifths of the time (docs/decisions/0002-differences.md).
+    /// itself. Frames become 0.3 % larger, and importing them 4 to 6 % cheaper (docs/decisions/0002-differences.md).
     pub(crate) const FRAMES: Self = Self { level: ZSTD_LEVEL, tables: Some((16, 14, 5)) };
     /// For patches.
     pub(crate) const PATCHES: Self = Self { level: ZSTD_LEVEL_PATCHES, tables: None };

@@ -29,7 +29,7 @@ pub const PATCHES_BYTES: usize = 16 * 1024;
 /// zstd level for nearly everything that is written while the world waits: at 3 the sealing thread of an import is about as busy as
 /// the reading one (docs/figures.md).
 pub const ZSTD_LEVEL: i32 = 3;
-/// For patches, meanwhile: what is alike is copied already, and a search at 3 makes histories 1 % smaller for 1 % of their import.
+/// For patches, meanwhile: what is alike is copied already, and a search at 3 makes histories 1 % smaller for about 1 % of their import.
 pub const ZSTD_LEVEL_PATCHES: i32 = 1;
 /// For packs that are rewritten at leisure (docs/figures.md has what each level gains).
 pub const ZSTD_LEVEL_AT_REST: i32 = 12;

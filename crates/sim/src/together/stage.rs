@@ -90,13 +90,13 @@ pub struct Stage {
     machines: BTreeMap<usize, Machine>,
     woken: BTreeMap<usize, Duration>,
     down: BTreeMap<usize, Body>,
-    /// Machines that do nothing for now, and what came for each.
+    /// Machines that the script has stand still, and what came for each.
     frozen: BTreeMap<usize, Vec<Parcel>>,
     under_way: BTreeMap<(Duration, u64), Parcel>,
     sent: u64,
     held: Vec<(Hold, Vec<Parcel>)>,
     notes: VecDeque<(usize, Note)>,
-    /// Machines that are not filled for now, and what each asked for last.
+    /// Machines that the script keeps from being filled, and what each asked for last.
     unfilled: BTreeMap<usize, Option<u64>>,
     /// What lies on two machines.
     ledger: BTreeMap<String, UrlRecord>,

@@ -25,6 +25,8 @@ const CALL_WAIT: Duration = Duration::from_secs(8);
 const CALLS_MAX: usize = 512;
 /// A peer's envelope: two dozen contacts with eight addresses each.
 const ENVELOPE_BYTES_MAX: usize = 64 * 1024;
+/// A node that has just started opens its store for as long as that, and is waited for. An archive that was not closed takes longer: then whoever asks tries again.
+const KEEPER_WAIT: Duration = Duration::from_secs(5);
 /// How often pages may see news, and how often peers are written down.
 const SHOW_EVERY: Duration = Duration::from_millis(500);
 const REMEMBER_EVERY: Duration = Duration::from_secs(20);
@@ -443,14 +445,17 @@ pub(super) struct Calls {
     commands: mpsc::Sender<Command>,
     /// Known only after the endpoint is, which needs us first.
     endpoint: OnceLock<Endpoint>,
-    /// Who answers everything that is not the ring's own.
-    keeper: OnceLock<Arc<dyn Service>>,
+    /// Who answers everything that is not the ring's own, as soon as there is one.
+    keeper: watch::Sender<Option<Arc<dyn Service>>>,
+    has_keeper: bool,
     /// Who answers about crawls.
     crawler: OnceLock<Arc<dyn Service>>,
 }
 
-pub(super) fn service(commands: mpsc::Sender<Command>) -> Arc<Calls> {
-    Arc::new(Calls { commands, endpoint: OnceLock::new(), keeper: OnceLock::new(), crawler: OnceLock::new() })
+/// `has_keeper`: there will be one.
+pub(super) fn service(commands: mpsc::Sender<Command>, has_keeper: bool) -> Arc<Calls> {
+    let (endpoint, keeper, crawler) = (OnceLock::new(), watch::Sender::default(), OnceLock::new());
+    Arc::new(Calls { commands, endpoint, keeper, has_keeper, crawler })
 }
 
 impl Calls {
@@ -459,7 +464,25 @@ impl Calls {
     }
 
     pub(super) fn set_keeper(&self, keeper: Arc<dyn Service>) {
-        let _ = self.keeper.set(keeper);
+        self.keeper.send_replace(Some(keeper));
+    }
+
+    /// Who answers calls of a kind. Neighbours ask a newcomer as soon as they see it, and come back only after seconds if nobody answers: whoever will is waited for
+    /// while it opens its store.
+    fn answerer(&self, kind: Kind) -> BoxFuture<Option<Arc<dyn Service>>> {
+        if kind == crate::together::CRAWLS {
+            let crawler = self.crawler.get().cloned();
+            return Box::pin(async { crawler });
+        }
+        let mut keeper = self.keeper.subscribe();
+        let now = keeper.borrow().clone();
+        if now.is_some() || !self.has_keeper {
+            return Box::pin(async { now });
+        }
+        Box::pin(async move {
+            let found = tokio::time::timeout(KEEPER_WAIT, keeper.wait_for(Option::is_some)).await;
+            found.ok()?.ok()?.clone()
+        })
     }
 
     pub(super) fn set_crawler(&self, crawler: Arc<dyn Service>) {
@@ -493,11 +516,13 @@ async fn settle(endpoint: &Endpoint, from: Caller, contact: &Contact) -> Result<
 impl Service for Calls {
     fn call(&self, from: Caller, kind: Kind, payload: Bytes) -> BoxFuture<Result<Bytes, Refusal>> {
         if kind != RING {
-            let service = if kind == crate::together::CRAWLS { &self.crawler } else { &self.keeper };
-            return match service.get() {
-                Some(service) => service.call(from, kind, payload),
-                None => Box::pin(async move { Err(Refusal::UnknownKind(kind.0)) }),
-            };
+            let answerer = self.answerer(kind);
+            return Box::pin(async move {
+                match answerer.await {
+                    Some(service) => service.call(from, kind, payload).await,
+                    None => Err(Refusal::UnknownKind(kind.0)),
+                }
+            });
         }
         let (read, commands) = (self.read(from, &payload), self.commands.clone());
         Box::pin(async move {
@@ -512,11 +537,12 @@ impl Service for Calls {
     }
 
     fn stream(&self, from: Caller, kind: Kind, head: Bytes, stream: Stream) -> BoxFuture<()> {
-        let service = if kind == crate::together::CRAWLS { &self.crawler } else { &self.keeper };
-        match service.get() {
-            Some(service) => service.stream(from, kind, head, stream),
-            None => Box::pin(async {}),
-        }
+        let answerer = self.answerer(kind);
+        Box::pin(async move {
+            if let Some(service) = answerer.await {
+                service.stream(from, kind, head, stream).await;
+            }
+        })
     }
 
     fn notice(&self, from: Caller, kind: Kind, payload: Bytes) -> BoxFuture<()> {

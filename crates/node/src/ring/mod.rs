@@ -164,7 +164,7 @@ impl RingNode {
         let secret = machine_secret(data)?;
         let admission = Arc::new(admission);
         let (commands, inbox) = mpsc::channel(QUEUE_MAX);
-        let service = driver::service(commands.clone());
+        let service = driver::service(commands.clone(), has_keeper);
         let endpoint = Endpoint::bind(net_settings(secret, settings), admission.clone(), service.clone()).await?;
         service.set_endpoint(endpoint.clone());
         let (kind, key) = (admission.kind(), endpoint.key());

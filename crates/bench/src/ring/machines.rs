@@ -1,5 +1,6 @@
 //! A ring of machines in this process, each with a store, copies and pages of its own.
 
+use crate::cpu::Stopwatch;
 use anyhow::{Context, Result, ensure};
 use herodotus_net::Draft;
 use herodotus_node::Indexer;
@@ -16,6 +17,9 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 const WAIT_MAX: Duration = Duration::from_secs(600);
+/// Machines rest when for so long they want no more than this share of one core: neighbours talk all the time.
+const REST_FOR: Duration = Duration::from_secs(2);
+const REST_SHARE: f64 = 0.1;
 
 pub(super) struct Machine {
     pub(super) store: Store,
@@ -108,6 +112,15 @@ impl Ring {
         self.wait("all copies to be made", || {
             let Some(health) = self.machines[0].copies.health() else { return false };
             health.machines_silent == 0 && matches!(&health.objects[..], [level] if level.copies == copies)
+        })
+    }
+
+    /// Waits until nobody has anything to do: titles are read, and what was found twice is put down again.
+    pub(super) fn rest(&self) -> Result<()> {
+        self.wait("all machines to rest", || {
+            let watch = Stopwatch::start();
+            std::thread::sleep(REST_FOR);
+            watch.stop().cpu_s < REST_SHARE * REST_FOR.as_secs_f64()
         })
     }
 

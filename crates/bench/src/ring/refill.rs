@@ -26,6 +26,7 @@ pub(super) fn run(pages: &Pages, goals: &mut Goals) -> Result<()> {
     taker.store.commit()?;
     ring.runtime.block_on(taker.copies.handed_on())?;
     ring.wait_for_copies(MACHINES as u16)?;
+    ring.rest()?;
     let captures = ids.len();
     let bytes = ring.machines[0].store.bytes_on_disk()?;
     say(&format!("{captures} captures on {MACHINES} machines, {} each; one more joins", mb(bytes)));

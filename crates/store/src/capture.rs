@@ -7,9 +7,10 @@ use crate::index::EntryKey;
 use crate::limits::{COMPANION_BYTES_MAX, COMPANIONS_MAX};
 use herodotus_base::limits::{BODY_IN_MEMORY_BYTES_MAX, HTTP_HEAD_BYTES_MAX, URL_BYTES_MAX};
 use herodotus_base::{Digests, Sha1, Sha256, Timestamp};
+use std::borrow::Cow;
 use std::sync::Arc;
 
-pub use herodotus_warc::Kind;
+pub use herodotus_warc::{Fields, Kind};
 
 /// One exchange: the record that answers for the URL (response, revisit, resource …) and the records that belong to it
 /// (the request, metadata).
@@ -47,8 +48,8 @@ pub enum RecordId {
 /// A WARC header: version and named fields in their order.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct WarcHeader {
-    pub version: String,
-    pub fields: Vec<(String, String)>,
+    pub version: Cow<'static, str>,
+    pub fields: Fields,
 }
 
 /// The bytes after the head.
@@ -194,8 +195,7 @@ impl Record {
     }
 
     pub fn field(&self, name: &str) -> Option<&str> {
-        let fields = &self.warc.as_ref()?.fields;
-        fields.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, v)| v.as_str())
+        self.warc.as_ref()?.fields.get(name)
     }
 
     /// The length of the WARC block.

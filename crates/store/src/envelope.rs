@@ -4,12 +4,13 @@
 //! fields as repetitions too. What a reader can work out again (lengths, digests, dates, links between the records of
 //! one exchange) is not written; what is random (ids, SHA-256) stands together at the end.
 
-use crate::capture::{Body, Capture, Kind, Record, RecordId, WarcHeader, capture_key, key_of};
+use crate::capture::{Body, Capture, Fields, Kind, Record, RecordId, WarcHeader, capture_key, key_of};
 use crate::index::{EntryKey, kind_code, kind_from_code};
 use crate::limits::{BLOCK_DIGEST_BODY_BYTES_MAX, COMPANIONS_MAX, UNFOLDED_BYTES_MAX};
 use crate::wire::{Cursor, Put};
 use herodotus_base::limits::BODY_IN_MEMORY_BYTES_MAX;
 use herodotus_base::{Sha1, Sha256, Timestamp};
+use std::borrow::Cow;
 
 const FORM: u8 = 1;
 
@@ -76,11 +77,11 @@ pub(crate) struct Skeleton {
     kind: Kind,
     id: RecordId,
     head: Vec<u8>,
-    warc: Option<(String, Vec<MaybeDerived>)>,
+    warc: Option<(Cow<'static, str>, Vec<MaybeDerived>)>,
 }
 
 /// A field, with its value unless it is derived.
-type MaybeDerived = (String, Option<String>);
+type MaybeDerived = (Cow<'static, str>, Option<String>);
 
 /// What a record's derived fields are derived from.
 struct Known<'a> {
@@ -248,7 +249,7 @@ fn put_record(
             };
             out.put_len(header.fields.len() + 1);
             put_name(out, &VERSIONS, &header.version);
-            for (name, value) in &header.fields {
+            for (name, value) in header.fields.iter() {
                 put_name(out, &NAMES, name);
                 if known.derives(name, value, date) {
                     out.push(0);
@@ -403,10 +404,10 @@ fn take_id(c: &mut Cursor<'_>) -> Option<RecordId> {
     })
 }
 
-fn take_name(c: &mut Cursor<'_>, table: &[&str]) -> Option<String> {
+fn take_name(c: &mut Cursor<'_>, table: &[&'static str]) -> Option<Cow<'static, str>> {
     Some(match c.u8()? {
-        LITERAL => c.text()?.to_owned(),
-        n => (*table.get(usize::from(n))?).to_owned(),
+        LITERAL => Cow::Owned(c.text()?.to_owned()),
+        n => Cow::Borrowed(*table.get(usize::from(n))?),
     })
 }
 
@@ -439,15 +440,12 @@ impl Skeleton {
     fn finish(self, url: &str, time: Timestamp, body: Body, partner: Option<&RecordId>) -> Record {
         let Self { kind, id, head, warc } = self;
         let known = Known { kind: &kind, id: &id, url, time, head: &head, body: &body, block_sha1: None, partner };
-        let warc = warc.map(|(version, fields)| WarcHeader {
-            version,
-            fields: fields
-                .into_iter()
-                .map(|(name, value)| {
-                    let value = value.or_else(|| known.derive(&name)).unwrap_or_default();
-                    (name, value)
-                })
-                .collect(),
+        let warc = warc.map(|(version, fields)| {
+            let mut all = Fields::with_capacity(fields.len(), 64 * fields.len());
+            for (name, value) in fields {
+                all.push(&name, &value.or_else(|| known.derive(&name)).unwrap_or_default());
+            }
+            WarcHeader { version, fields: all }
         });
         Record { kind, id, warc, head, body }
     }
@@ -466,7 +464,7 @@ mod tests {
         let (head, body) = (b"HTTP/1.1 200 OK\r\n\r\n".to_vec(), Body::new(*b"hello"));
         let block = Sha1::of(&[head.as_slice(), b"hello"].concat()).to_string();
         let field = |n: &str, v: &str| (n.to_owned(), v.to_owned());
-        let fields = vec![
+        let fields = Fields::from([
             field("WARC-Type", "response"),
             field("WARC-Record-ID", &id.bracketed()),
             field("WARC-Date", "2026-01-02T03:04:05.678Z"),
@@ -475,12 +473,13 @@ mod tests {
             field("WARC-Block-Digest", &block),
             field("X-Odd", "value \u{e9}"),
             field("Content-Length", "24"),
-        ];
+        ]);
         let request = Record {
             kind: Kind::Request,
             warc: Some(WarcHeader {
                 version: "WARC/1.1".into(),
-                fields: vec![field("WARC-Concurrent-To", &id.bracketed()), field("WARC-Date", "2026-01-02T03:04:05Z")],
+                fields: [field("WARC-Concurrent-To", &id.bracketed()), field("WARC-Date", "2026-01-02T03:04:05Z")]
+                    .into(),
             }),
             id: request_id,
             head: b"GET / HTTP/1.1\r\n\r\n".to_vec(),
@@ -568,8 +567,7 @@ mod tests {
             let right = Sha1::of(&[capture.main.head.as_slice(), &body].concat()).to_string();
             capture.main.body = Body::new(body);
             for said in [right.clone(), Sha1::of(b"another").to_string()] {
-                let fields = &mut capture.main.warc.as_mut().unwrap().fields;
-                fields.iter_mut().find(|(name, _)| name == "WARC-Block-Digest").unwrap().1 = said.clone();
+                capture.main.warc.as_mut().unwrap().fields.set("WARC-Block-Digest", &said);
                 let bytes = encode(&capture, &Where::Raw, b"", None);
                 assert_eq!(String::from_utf8_lossy(&bytes).contains(&said), is_kept || said != right, "{len}");
                 let envelope = decode(&mut Cursor::new(&bytes)).unwrap();

@@ -45,7 +45,7 @@ mod verify;
 mod wire;
 
 pub use blob::{BlobReader, BlobWriter};
-pub use capture::{Body, Capture, Kind, Record, RecordId, WarcHeader, key_of};
+pub use capture::{Body, Capture, Fields, Kind, Record, RecordId, WarcHeader, key_of};
 pub use compact::Compacted;
 pub use entity::{Entity, EntityBody, LargeBody};
 pub use entity_of::{Blobs, Holder, with_original};

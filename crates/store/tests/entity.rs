@@ -128,7 +128,7 @@ fn revisit(url: &str, n: i64, head: &[u8], of: &Capture) -> Capture {
         ("WARC-Payload-Digest".to_owned(), digest),
         ("WARC-Refers-To-Target-URI".to_owned(), of.url.clone()),
     ];
-    main.warc = Some(WarcHeader { version: "WARC/1.1".into(), fields });
+    main.warc = Some(WarcHeader { version: "WARC/1.1".into(), fields: fields.into() });
     Capture { url: url.to_owned(), time: time(n), main, companions: Vec::new() }
 }
 
@@ -188,7 +188,7 @@ fn a_resource_without_a_head_has_the_type_that_its_record_says() {
     let (store, _) = open();
     let mut main = Record::new(Kind::Resource, "http://a.example/r", time(1), Vec::new(), Body::new(*b"text"));
     let fields = vec![("Content-Type".to_owned(), "text/plain; charset=utf-8".to_owned())];
-    main.warc = Some(WarcHeader { version: String::new(), fields });
+    main.warc = Some(WarcHeader { version: "".into(), fields: fields.into() });
     let capture = Capture { url: "http://a.example/r".to_owned(), time: time(1), main, companions: Vec::new() };
     store.append(capture.clone()).unwrap();
     for _ in 0..2 {

@@ -442,7 +442,7 @@ fn an_audit_covers_every_part_of_a_capture() {
         |_| {},
         |c| c.main.body = Body::new(*b"bodz"),
         |c| c.main.head[9] = b'3',
-        |c| c.main.warc.as_mut().unwrap().fields[6].1 = "other".into(),
+        |c| c.main.warc.as_mut().unwrap().fields.set("X-Odd", "other"),
         |c| c.main.warc.as_mut().unwrap().version = "WARC/1.1".into(),
         |c| c.companions[0].head[0] = b'P',
         |c| c.companions[0].body = Body::new(*b"x"),

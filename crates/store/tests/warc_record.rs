@@ -18,8 +18,7 @@ fn wget_revisit(of: &Capture) -> Capture {
         ("Content-Type", "application/http; msgtype=response"),
         ("WARC-Payload-Digest", &of.main.body.digests().sha1.to_string()),
     ];
-    let fields = fields.into_iter().map(|(n, v)| (n.to_owned(), v.to_owned())).collect();
-    main.warc = Some(WarcHeader { version: "WARC/1.0".into(), fields });
+    main.warc = Some(WarcHeader { version: "WARC/1.0".into(), fields: fields.into() });
     Capture { url: of.url.clone(), time: time(9), main, companions: Vec::new() }
 }
 

@@ -2,7 +2,7 @@
 //! With `--list` as first argument it prints each record too, and with `--make N FILE` it writes a test file of N records
 //! of 24 KB, gzipped by record, for measuring.
 
-use herodotus_warc::{Coding, Item, ReadLimits, Reader, Writer};
+use herodotus_warc::{Coding, Fields, Item, ReadLimits, Reader, Writer};
 use std::io::BufRead;
 use std::path::Path;
 use std::time::Instant;
@@ -85,14 +85,13 @@ fn make(count: usize, path: &Path) -> Result<(), Box<dyn std::error::Error>> {
             };
             block.extend_from_slice(text.as_bytes());
         }
-        let fields = [
+        let fields = Fields::from([
             ("WARC-Type", "response".to_owned()),
             ("WARC-Target-URI", format!("http://site{}.example/{n}", n % 100)),
             ("WARC-Date", "2026-01-02T03:04:05Z".to_owned()),
             ("WARC-Record-ID", format!("<urn:uuid:00000000-0000-4000-8000-{n:012}>")),
             ("Content-Type", "application/http; msgtype=response".to_owned()),
-        ]
-        .map(|(name, value)| (name.to_owned(), value));
+        ]);
         writer.write("WARC/1.1", &fields, &mut &block[..], block.len() as u64)?;
     }
     writer.finish()?;

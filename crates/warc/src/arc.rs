@@ -5,7 +5,8 @@
 //! id that is the same whenever and wherever the record is read. The line itself is kept in `ARC-Header-Line`.
 //! ARC has no magic at the start of a record: a line is believed where its date, address and length have the right form.
 
-use crate::header::{Header, text};
+use crate::fields::{Fields, text_of};
+use crate::header::Header;
 use herodotus_base::{Sha256, Timestamp};
 
 /// One ARC header line, with the WARC header that says the same.
@@ -26,28 +27,27 @@ struct Parts<'a> {
 /// Reads a header line, without its line end.
 pub(crate) fn parse_line(line: &[u8]) -> Option<ArcLine> {
     let parts = split(line)?;
-    let field = |name: &str, value: String| (name.to_owned(), value);
-    let url = text(parts.url);
-    let mut fields = Vec::with_capacity(8);
+    let url = text_of(parts.url);
+    let mut fields = Fields::with_capacity(8, 2 * line.len() + 256);
     if let Some(name) = url.strip_prefix("filedesc://") {
-        fields.push(field("WARC-Type", "warcinfo".to_owned()));
-        fields.push(field("WARC-Filename", name.to_owned()));
+        fields.push("WARC-Type", "warcinfo");
+        fields.push("WARC-Filename", name);
     } else {
-        fields.push(field("WARC-Type", "response".to_owned()));
-        fields.push(field("WARC-Target-URI", url.clone()));
+        fields.push("WARC-Type", "response");
+        fields.push("WARC-Target-URI", &url);
     }
-    fields.push(field("WARC-Record-ID", format!("<{}>", record_id(&parts))));
-    fields.push(field("WARC-Date", parts.time.rfc3339()));
+    fields.push("WARC-Record-ID", &format!("<{}>", record_id(&parts)));
+    fields.push("WARC-Date", &parts.time.rfc3339());
     if parts.ip != b"0.0.0.0" {
-        fields.push(field("WARC-IP-Address", text(parts.ip)));
+        fields.push_bytes(b"WARC-IP-Address", parts.ip);
     }
     // An ARC says what the payload is; a WARC says what the block is, and of an http URL that is a whole response.
     let is_http = [&b"http:"[..], b"https:"].iter().any(|s| starts_with_ignore_case(parts.url, s));
-    let mime = if is_http { "application/http; msgtype=response".to_owned() } else { text(parts.mime) };
-    fields.push(field("Content-Type", mime));
-    fields.push(field("Content-Length", parts.len.to_string()));
-    fields.push(field("ARC-Header-Line", text(line.trim_ascii_end())));
-    Some(ArcLine { header: Header { version: "ARC/1.0".to_owned(), fields }, len: parts.len })
+    let mime = if is_http { "application/http; msgtype=response".into() } else { text_of(parts.mime) };
+    fields.push("Content-Type", &mime);
+    fields.push("Content-Length", &parts.len.to_string());
+    fields.push_bytes(b"ARC-Header-Line", line.trim_ascii_end());
+    Some(ArcLine { header: Header { version: "ARC/1.0".into(), fields }, len: parts.len })
 }
 
 /// Whether this line, without its end, may start an ARC record.

@@ -4,8 +4,13 @@
 //! space, values are trimmed, a line without a colon is dropped. A value that is not UTF-8 is read as Latin-1, each byte
 //! the character of the same number, as warcio does. What a record cannot do without is checked by the reader.
 
+use crate::fields::{Fields, text_of};
 use herodotus_base::Timestamp;
 use memchr::memchr;
+use std::borrow::Cow;
+
+/// The versions that nearly all records have.
+const VERSIONS: [&str; 2] = ["WARC/1.0", "WARC/1.1"];
 
 /// What a record is: its WARC-Type.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -55,15 +60,14 @@ impl Kind {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Header {
     /// `WARC/1.0`, `WARC/1.1`, or `ARC/1.0` for a record read from an ARC file.
-    pub version: String,
-    /// Names as written, values unfolded and trimmed, in file order.
-    pub fields: Vec<(String, String)>,
+    pub version: Cow<'static, str>,
+    pub fields: Fields,
 }
 
 impl Header {
     /// The first field of that name, in any case.
     pub fn field(&self, name: &str) -> Option<&str> {
-        self.fields.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+        self.fields.get(name)
     }
 
     /// `Other("")` where WARC-Type is missing; readers skip such records.
@@ -92,28 +96,35 @@ impl Header {
     /// Reads a header block that starts with its version line and ends before or after its empty line.
     pub(crate) fn parse(block: &[u8]) -> Self {
         let mut lines = Lines(block);
-        let version = text(lines.next().unwrap_or_default());
-        let mut raw: Vec<(&[u8], Vec<u8>)> = Vec::with_capacity(16);
+        let version = version_of(lines.next().unwrap_or_default());
+        let mut fields = Fields::with_capacity(16, block.len());
+        // The next line may go on with it.
+        let mut last: Option<(&[u8], Cow<'_, [u8]>)> = None;
         for line in lines {
             match line {
                 [] => break,
                 [b' ' | b'\t', ..] => {
-                    if let Some((_, value)) = raw.last_mut() {
+                    if let Some((_, value)) = &mut last {
                         let more = line.trim_ascii();
                         if !value.is_empty() && !more.is_empty() {
-                            value.push(b' ');
+                            value.to_mut().push(b' ');
                         }
-                        value.extend_from_slice(more);
+                        value.to_mut().extend_from_slice(more);
                     }
                 }
                 line => {
                     if let Some(colon) = memchr(b':', line) {
-                        raw.push((line[..colon].trim_ascii(), line[colon + 1..].trim_ascii().to_vec()));
+                        let field = (line[..colon].trim_ascii(), Cow::Borrowed(line[colon + 1..].trim_ascii()));
+                        if let Some((name, value)) = last.replace(field) {
+                            fields.push_bytes(name, &value);
+                        }
                     }
                 }
             }
         }
-        let fields = raw.into_iter().map(|(name, value)| (text(name), owned_text(value))).collect();
+        if let Some((name, value)) = last {
+            fields.push_bytes(name, &value);
+        }
         Self { version, fields }
     }
 
@@ -123,7 +134,7 @@ impl Header {
         let Some((_, first)) = lengths.next() else {
             return Err("the record's header has no Content-Length".to_owned());
         };
-        if let Some((_, other)) = lengths.find(|(_, value)| value != first) {
+        if let Some((_, other)) = lengths.find(|(_, value)| *value != first) {
             let (first, other) = (shown(first), shown(other));
             return Err(format!("the record's header has two Content-Length fields, `{first}` and `{other}`"));
         }
@@ -174,13 +185,9 @@ pub(crate) fn parse_length(value: &str) -> Option<u64> {
     value.parse().ok()
 }
 
-/// UTF-8 where it is, Latin-1 where it is not.
-pub(crate) fn text(bytes: &[u8]) -> String {
-    owned_text(bytes.to_vec())
-}
-
-fn owned_text(bytes: Vec<u8>) -> String {
-    String::from_utf8(bytes).unwrap_or_else(|e| e.as_bytes().iter().map(|b| char::from(*b)).collect())
+fn version_of(line: &[u8]) -> Cow<'static, str> {
+    let known = VERSIONS.into_iter().find(|version| version.as_bytes() == line);
+    known.map_or_else(|| Cow::Owned(text_of(line).into_owned()), Cow::Borrowed)
 }
 
 fn unbracketed(value: &str) -> &str {

@@ -7,6 +7,7 @@
 
 mod arc;
 mod error;
+mod fields;
 mod header;
 mod limits;
 mod position;
@@ -14,6 +15,7 @@ mod read;
 mod write;
 
 pub use error::Error;
+pub use fields::Fields;
 pub use header::{Header, Kind};
 pub use limits::ReadLimits;
 pub use position::Position;

@@ -8,11 +8,11 @@ mod common;
 
 use common::*;
 use herodotus_base::{Sha1, Sha256, Timestamp};
-use herodotus_warc::{CdxLine, Coding, Error, Item, Page, ReadLimits, Reader, Span, WaczAbout, WaczWriter, Writer};
+use herodotus_warc::{
+    CdxLine, Coding, Error, Fields, Item, Page, ReadLimits, Reader, Span, WaczAbout, WaczWriter, Writer,
+};
 use std::io::Read;
 use std::path::{Path, PathBuf};
-
-type Fields = Vec<(String, String)>;
 
 fn fields(n: usize) -> Fields {
     let block = body(n);
@@ -26,8 +26,7 @@ fn fields(n: usize) -> Fields {
         ("WARC-Payload-Digest", Sha1::of(&block[payload..]).to_string()),
         ("Content-Type", "application/http; msgtype=response".to_owned()),
     ]
-    .map(|(name, value)| (name.to_owned(), value))
-    .to_vec()
+    .into()
 }
 
 fn write_all(coding: Coding, count: usize) -> (Vec<u8>, Vec<Span>) {
@@ -56,7 +55,7 @@ fn read_all(path: &Path) -> Vec<(Fields, Vec<u8>)> {
 fn expected(count: usize) -> Vec<(Fields, Vec<u8>)> {
     let with_length = |n| {
         let mut fields = fields(n);
-        fields.push(("Content-Length".to_owned(), body(n).len().to_string()));
+        fields.push("Content-Length", &body(n).len().to_string());
         fields
     };
     (0..count).map(|n| (with_length(n), body(n))).collect()
@@ -157,12 +156,15 @@ fn what_would_break_a_header_is_refused_and_nothing_is_written() {
         ("content-length", "five"),
     ];
     for (name, value) in bad {
-        let fields = [(name.to_owned(), value.to_owned())];
+        let fields = Fields::from([(name, value)]);
         let error = writer.write("WARC/1.1", &fields, &mut &b"hello"[..], 5).unwrap_err();
         assert!(matches!(error, Error::Record(_)), "{name:?} {value:?}: {error}");
     }
     for version in ["", "WARC", "WARC/1.1\r\nX: y", "HTTP/1.1", "ARC/1.0"] {
-        assert!(matches!(writer.write(version, &[], &mut &b""[..], 0), Err(Error::Record(_))), "{version:?}");
+        assert!(
+            matches!(writer.write(version, &Fields::default(), &mut &b""[..], 0), Err(Error::Record(_))),
+            "{version:?}"
+        );
     }
     assert_eq!(writer.written(), 0);
     writer.write("WARC/1.1", &[("Content-Length".to_owned(), "5".to_owned())], &mut &b"hello"[..], 5).unwrap();

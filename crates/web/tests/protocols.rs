@@ -101,13 +101,14 @@ fn revisit(of: &Capture, at: &str) -> Capture {
     let field = |name: &str, value: String| (name.to_owned(), value);
     let mut main = Record::new(Kind::Revisit, &of.url, time(at), of.main.head.clone(), Body::new(*b""));
     main.warc = Some(WarcHeader {
-        version: String::new(),
-        fields: vec![
+        version: "".into(),
+        fields: [
             field("WARC-Profile", "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest".into()),
             field("WARC-Payload-Digest", of.main.payload_sha1().to_string()),
             field("WARC-Refers-To-Target-URI", of.url.clone()),
             field("WARC-Refers-To-Date", of.time.rfc3339()),
-        ],
+        ]
+        .into(),
     });
     Capture { url: of.url.clone(), time: time(at), main, companions: Vec::new() }
 }

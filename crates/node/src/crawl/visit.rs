@@ -8,7 +8,7 @@ use herodotus_base::{Sha256, Timestamp};
 use herodotus_fetch::{Ask, Exchange, Failure, Fetcher, Protocol, Validators};
 use herodotus_frontier::{Answer, Outcome, Pressure, Settings, Version, Visit, VisitId};
 use herodotus_page::{Document, Link, LinkKind, Page, PageReader, ResponseHead, WebUrl};
-use herodotus_store::{Appended, Body, Capture, Entry, Kind, Record, Store, WarcHeader, coding, key_of};
+use herodotus_store::{Appended, Body, Capture, Entry, Fields, Kind, Record, Store, WarcHeader, coding, key_of};
 use ipnet::IpNet;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -363,14 +363,14 @@ fn digest_of(status: u16, location: Option<&str>, body: &Body) -> [u8; 16] {
 pub(super) fn capture_of(url: &WebUrl, exchange: &Exchange, head: Vec<u8>, body: Body) -> Capture {
     let time = exchange.time;
     let mut main = Record::new(Kind::Response, url.as_str(), time, head, body);
-    let mut fields = vec![("WARC-IP-Address".to_owned(), exchange.remote.ip().to_string())];
+    let mut fields = Fields::from([("WARC-IP-Address", exchange.remote.ip().to_string())]);
     if let Some(truncated) = &exchange.truncated {
-        fields.push(("WARC-Truncated".to_owned(), truncated.warc().to_owned()));
+        fields.push("WARC-Truncated", truncated.warc());
     }
     if exchange.protocol == Protocol::Http2 {
-        fields.push(("WARC-Protocol".to_owned(), "h2".to_owned()));
+        fields.push("WARC-Protocol", "h2");
     }
-    main.warc = Some(WarcHeader { version: String::new(), fields });
+    main.warc = Some(WarcHeader { version: "".into(), fields });
     let request = Record::new(Kind::Request, url.as_str(), time, exchange.request.clone(), Body::new(Vec::new()));
     Capture { url: url.as_str().to_owned(), time, main, companions: vec![request] }
 }

@@ -48,7 +48,7 @@ impl Read {
 
     fn names(&self, other: &RecordId) -> bool {
         let header = self.record.warc.as_ref();
-        let fields = header.into_iter().flat_map(|h| &h.fields);
+        let fields = header.into_iter().flat_map(|h| h.fields.iter());
         fields
             .filter(|(name, _)| name.eq_ignore_ascii_case("WARC-Concurrent-To"))
             .any(|(_, value)| RecordId::parse(value) == *other)

@@ -5,7 +5,7 @@
 
 use super::header::{self, Original, Ready};
 use super::revisit::original_in;
-use crate::capture::{Body, Capture, Kind, Record, RecordId, WarcHeader};
+use crate::capture::{Body, Capture, Fields, Kind, Record, RecordId, WarcHeader};
 use crate::coding::plain_body;
 use crate::entity_of::{Blobs, Holder};
 use crate::error::{Error, Result};
@@ -193,13 +193,12 @@ impl<S: Source> Exporter<'_, S> {
         let body = Body::new(text.into_bytes());
         let id = RecordId::of_content(&Kind::Warcinfo, "", time.floor_second(), &[], &body.digests().sha256);
         let url = id.bracketed().trim_matches(['<', '>']).to_owned();
-        let field = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-        let fields = vec![
-            field("WARC-Type", "warcinfo"),
-            field("WARC-Record-ID", &id.bracketed()),
-            field("WARC-Date", &time.floor_second().rfc3339()),
-            field("Content-Type", "application/warc-fields"),
-        ];
+        let fields = Fields::from([
+            ("WARC-Type", "warcinfo"),
+            ("WARC-Record-ID", &id.bracketed()),
+            ("WARC-Date", &time.floor_second().rfc3339()),
+            ("Content-Type", "application/warc-fields"),
+        ]);
         let warc = Some(WarcHeader { version: "WARC/1.1".into(), fields });
         let main = Record { kind: Kind::Warcinfo, id, warc, head: Vec::new(), body };
         let capture = Capture { url, time: time.floor_second(), main, companions: Vec::new() };
@@ -276,7 +275,7 @@ impl<S: Source> Exporter<'_, S> {
         if self.originals.len() >= ORIGINALS_MAX || !may_share {
             return;
         }
-        let field = |name: &str| header::get(&ready.fields, name).unwrap_or_default().to_owned();
+        let field = |name: &str| ready.fields.get(name).unwrap_or_default().to_owned();
         let original = Original {
             url: entry.url.clone(),
             date: field("WARC-Date"),
@@ -305,12 +304,12 @@ impl<S: Source> Exporter<'_, S> {
 
     /// The index line of a record, if it is of a kind that indexes list (as cdxj-indexer has it).
     fn line(&self, entry: &Entry, record: &Record, ready: &Ready) -> Option<CdxLine> {
-        let content_type = header::get(&ready.fields, "Content-Type").unwrap_or_default();
+        let content_type = ready.fields.get("Content-Type").unwrap_or_default();
         let is_revisit = record.kind == Kind::Revisit || ready.head_only;
         let http = !record.head.is_empty();
         let head = herodotus_page::ResponseHead::parse(&record.head);
         let cut = |t: &str| t.split(|c: char| c == ';' || c.is_whitespace()).next().unwrap_or_default().to_owned();
-        let given = header::get(&ready.fields, "WARC-Payload-Digest").map(str::to_owned);
+        let given = ready.fields.get("WARC-Payload-Digest").map(str::to_owned);
         let digest = given.or_else(|| (!is_revisit).then(|| record.body.digests().sha1.to_string()));
         let mime = match record.kind {
             _ if is_revisit => Some("warc/revisit".to_owned()),
@@ -398,7 +397,7 @@ impl Output {
         matches!(self, Self::Wacz(_)).then(|| WaczWriter::WARC_NAME.to_owned())
     }
 
-    fn write(&mut self, version: &str, fields: &header::Fields, block: &mut dyn Read, len: u64) -> Result<Span> {
+    fn write(&mut self, version: &str, fields: &Fields, block: &mut dyn Read, len: u64) -> Result<Span> {
         Ok(match self {
             Self::Warc { writer, .. } => writer.write(version, fields, block, len)?,
             Self::Wacz(wacz) => wacz.write(version, fields, block, len)?,

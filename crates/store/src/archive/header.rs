@@ -1,18 +1,17 @@
 //! WARC headers as we write them.
 
 use crate::Entry;
-use crate::capture::{Body, Capture, Kind, Record};
+use crate::capture::{Body, Capture, Fields, Kind, Record};
 use crate::entity_of::Blobs;
 use crate::error::Result;
 use herodotus_base::Sha1;
+use std::borrow::Cow;
 use std::io::Read;
 
 const REVISIT_1_0: &str = "http://netpreserve.org/warc/1.0/revisit/identical-payload-digest";
 const REVISIT_1_1: &str = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest";
 
 const HTTP_RESPONSE: &str = "application/http; msgtype=response";
-
-pub(super) type Fields = Vec<(String, String)>;
 
 /// The record that a revisit points to.
 #[derive(Clone, Debug)]
@@ -26,29 +25,18 @@ pub(super) struct Original {
 /// A header ready to be written, and how much of the block goes with it.
 #[derive(Debug)]
 pub(super) struct Ready {
-    pub(super) version: String,
+    pub(super) version: Cow<'static, str>,
     pub(super) fields: Fields,
     pub(super) head_only: bool,
 }
 
-pub(super) fn get<'a>(fields: &'a Fields, name: &str) -> Option<&'a str> {
-    fields.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, v)| v.as_str())
-}
-
-fn set(fields: &mut Fields, name: &str, value: String) {
-    match fields.iter_mut().find(|(n, _)| n.eq_ignore_ascii_case(name)) {
-        Some((_, old)) => *old = value,
-        None => fields.push((name.to_owned(), value)),
-    }
-}
-
 fn remove(fields: &mut Fields, names: &[&str]) {
-    fields.retain(|(name, _)| !names.iter().any(|n| n.eq_ignore_ascii_case(name)));
+    fields.retain(|name, _| !names.iter().any(|n| n.eq_ignore_ascii_case(name)));
 }
 
 /// `sha1:` and the like, followed by letters and digits. wget has been seen to write uninitialised memory here.
 pub(super) fn drop_broken_digests(fields: &mut Fields) {
-    fields.retain(|(name, value)| {
+    fields.retain(|name, value| {
         let is_digest = ["WARC-Block-Digest", "WARC-Payload-Digest"].iter().any(|n| n.eq_ignore_ascii_case(name));
         let is_well_formed = || {
             value.split_once(':').is_some_and(|(algorithm, digest)| {
@@ -66,38 +54,42 @@ pub(super) fn drop_broken_digests(fields: &mut Fields) {
 pub(super) fn of_record(blobs: &dyn Blobs, capture: &Capture, record: &Record) -> Result<Ready> {
     let (version, mut fields) = match &record.warc {
         // A record from an ARC file was given the WARC fields that say the same when it was read.
-        Some(header) if header.version.starts_with("ARC") => ("WARC/1.1".to_owned(), header.fields.clone()),
+        Some(header) if header.version.starts_with("ARC") => ("WARC/1.1".into(), header.fields.clone()),
         // What we captured ourselves has only what the exchange alone does not tell.
         Some(header) if header.version.is_empty() => {
-            ("WARC/1.1".to_owned(), [made(capture, record), header.fields.clone()].concat())
+            let mut fields = made(capture, record);
+            fields.extend(header.fields.iter());
+            ("WARC/1.1".into(), fields)
         }
         Some(header) => (header.version.clone(), header.fields.clone()),
-        None => ("WARC/1.1".to_owned(), made(capture, record)),
+        None => ("WARC/1.1".into(), made(capture, record)),
     };
-    if get(&fields, "WARC-Record-ID").is_none() {
-        fields.insert(0, ("WARC-Record-ID".to_owned(), record.id.bracketed()));
+    if fields.get("WARC-Record-ID").is_none() {
+        let mut all = Fields::from([("WARC-Record-ID", record.id.bracketed())]);
+        all.extend(fields.iter());
+        fields = all;
     }
     let has_payload = matches!(record.kind, Kind::Response | Kind::Resource | Kind::Conversion);
-    if has_payload && get(&fields, "WARC-Payload-Digest").is_none() {
-        fields.push(("WARC-Payload-Digest".to_owned(), record.body.digests().sha1.to_string()));
+    if has_payload && fields.get("WARC-Payload-Digest").is_none() {
+        fields.push("WARC-Payload-Digest", &record.body.digests().sha1.to_string());
     }
-    if get(&fields, "WARC-Block-Digest").is_none() {
-        fields.push(("WARC-Block-Digest".to_owned(), block_digest(blobs, record)?.to_string()));
+    if fields.get("WARC-Block-Digest").is_none() {
+        fields.push("WARC-Block-Digest", &block_digest(blobs, record)?.to_string());
     }
-    set(&mut fields, "Content-Length", record.block_len().to_string());
+    fields.set("Content-Length", &record.block_len().to_string());
     Ok(Ready { version, fields, head_only: false })
 }
 
 /// The header of a record that no file gave us.
 fn made(capture: &Capture, record: &Record) -> Fields {
-    let mut fields: Fields = Vec::new();
-    let mut put = |name: &str, value: String| fields.push((name.to_owned(), value));
-    put("WARC-Type", record.kind.as_str().to_owned());
-    put("WARC-Record-ID", record.id.bracketed());
-    put("WARC-Date", capture.time.rfc3339());
-    put("WARC-Target-URI", capture.url.clone());
+    let mut fields = Fields::default();
+    let mut put = |name: &str, value: &str| fields.push(name, value);
+    put("WARC-Type", record.kind.as_str());
+    put("WARC-Record-ID", &record.id.bracketed());
+    put("WARC-Date", &capture.time.rfc3339());
+    put("WARC-Target-URI", &capture.url);
     if record.id != capture.main.id {
-        put("WARC-Concurrent-To", capture.main.id.bracketed());
+        put("WARC-Concurrent-To", &capture.main.id.bracketed());
     }
     let content_type = match record.kind {
         Kind::Response | Kind::Revisit if !record.head.is_empty() => HTTP_RESPONSE,
@@ -105,7 +97,7 @@ fn made(capture: &Capture, record: &Record) -> Fields {
         Kind::Metadata => "application/warc-fields",
         _ => "application/octet-stream",
     };
-    put("Content-Type", content_type.to_owned());
+    put("Content-Type", content_type);
     fields
 }
 
@@ -144,8 +136,8 @@ pub(super) fn open_body<'a>(blobs: &dyn Blobs, body: &'a Body) -> Result<Box<dyn
 /// payload digest, which must be its original's in the same spelling for players to find it; and on a revisit,
 /// WARC-Truncated only says that the payload was left out.
 pub(super) fn may_revisit(ready: &Ready, original: &Original) -> bool {
-    let has = |name: &str| get(&ready.fields, name).is_some();
-    get(&ready.fields, "WARC-Payload-Digest") == Some(original.digest.as_str())
+    let has = |name: &str| ready.fields.get(name).is_some();
+    ready.fields.get("WARC-Payload-Digest") == Some(original.digest.as_str())
         && !has("WARC-Truncated")
         && !has("WARC-Segment-Number")
 }
@@ -154,13 +146,13 @@ pub(super) fn may_revisit(ready: &Ready, original: &Original) -> bool {
 pub(super) fn into_revisit(mut ready: Ready, record: &Record, original: &Original) -> Ready {
     let fields = &mut ready.fields;
     let profile = if ready.version == "WARC/1.0" { REVISIT_1_0 } else { REVISIT_1_1 };
-    set(fields, "WARC-Type", "revisit".to_owned());
-    set(fields, "WARC-Profile", profile.to_owned());
-    set(fields, "WARC-Refers-To-Target-URI", original.url.clone());
-    set(fields, "WARC-Refers-To-Date", original.date.clone());
-    set(fields, "WARC-Refers-To", original.id.clone());
-    set(fields, "WARC-Block-Digest", Sha1::of(&record.head).to_string());
-    set(fields, "Content-Length", record.head.len().to_string());
+    fields.set("WARC-Type", "revisit");
+    fields.set("WARC-Profile", profile);
+    fields.set("WARC-Refers-To-Target-URI", &original.url);
+    fields.set("WARC-Refers-To-Date", &original.date);
+    fields.set("WARC-Refers-To", &original.id);
+    fields.set("WARC-Block-Digest", &Sha1::of(&record.head).to_string());
+    fields.set("Content-Length", &record.head.len().to_string());
     ready.head_only = true;
     ready
 }
@@ -171,8 +163,8 @@ pub(super) fn complete_revisit(ready: &mut Ready, original: &Entry) {
     let time = if ready.version == "WARC/1.0" { original.id.time.floor_second() } else { original.id.time };
     for (name, value) in [("WARC-Refers-To-Target-URI", original.url.clone()), ("WARC-Refers-To-Date", time.rfc3339())]
     {
-        if get(&ready.fields, name).is_none() {
-            set(&mut ready.fields, name, value);
+        if ready.fields.get(name).is_none() {
+            ready.fields.set(name, &value);
         }
     }
 }
@@ -184,15 +176,15 @@ pub(super) fn into_response(mut ready: Ready, head: &[u8], body: &Body, block: S
         fields,
         &["WARC-Profile", "WARC-Refers-To", "WARC-Refers-To-Target-URI", "WARC-Refers-To-Date", "WARC-Truncated"],
     );
-    set(fields, "WARC-Type", "response".to_owned());
-    if !get(fields, "Content-Type").is_some_and(is_http) {
-        set(fields, "Content-Type", HTTP_RESPONSE.to_owned());
+    fields.set("WARC-Type", "response");
+    if !fields.get("Content-Type").is_some_and(is_http) {
+        fields.set("Content-Type", HTTP_RESPONSE);
     }
-    if get(fields, "WARC-Payload-Digest").is_none() {
-        set(fields, "WARC-Payload-Digest", body.digests().sha1.to_string());
+    if fields.get("WARC-Payload-Digest").is_none() {
+        fields.set("WARC-Payload-Digest", &body.digests().sha1.to_string());
     }
-    set(fields, "WARC-Block-Digest", block.to_string());
-    set(fields, "Content-Length", (head.len() as u64 + body.len()).to_string());
+    fields.set("WARC-Block-Digest", &block.to_string());
+    fields.set("Content-Length", &(head.len() as u64 + body.len()).to_string());
     ready
 }
 

@@ -55,7 +55,7 @@ impl Audit {
             Some(header) => {
                 self.number(1 + header.fields.len() as u64);
                 self.field(header.version.as_bytes());
-                for (name, value) in &header.fields {
+                for (name, value) in header.fields.iter() {
                     self.field(name.as_bytes());
                     self.field(value.as_bytes());
                 }

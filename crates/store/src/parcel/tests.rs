@@ -37,7 +37,7 @@ fn page(n: i64) -> Capture {
 fn foreign(n: i64, fields: Vec<(String, String)>) -> Capture {
     let mut capture = page(n);
     capture.main.id = RecordId::Uuid([n as u8; 16]);
-    capture.main.warc = Some(WarcHeader { version: "WARC/1.1".into(), fields });
+    capture.main.warc = Some(WarcHeader { version: "WARC/1.1".into(), fields: fields.into() });
     capture
 }
 

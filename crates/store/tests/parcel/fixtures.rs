@@ -46,7 +46,7 @@ pub fn imported(url: &str, n: i64, kind: Kind, head: &[u8], body: &[u8]) -> Capt
         field("X-Odd", "value \u{e9}"),
         field("Content-Length", &(head.len() + body.len()).to_string()),
     ];
-    let warc = Some(WarcHeader { version: "WARC/1.0".into(), fields });
+    let warc = Some(WarcHeader { version: "WARC/1.0".into(), fields: fields.into() });
     let main = Record { kind, id, warc, head: head.to_vec(), body: Body::new(body) };
     Capture { url: url.to_owned(), time: time(n), main, companions: vec![] }
 }
@@ -98,7 +98,7 @@ pub fn everything() -> Vec<Capture> {
     out.push(with_body("https://example.org/tiny", 1, "text/plain", b"x".to_vec()));
     let mut truncated = page("https://example.org/cut", 1, 1);
     let fields = vec![field("WARC-IP-Address", "192.0.2.1"), field("WARC-Truncated", "length")];
-    truncated.main.warc = Some(WarcHeader { version: String::new(), fields });
+    truncated.main.warc = Some(WarcHeader { version: "".into(), fields: fields.into() });
     out.push(truncated);
     let head = b"HTTP/1.1 304 Not Modified\r\n\r\n";
     out.push(imported("https://example.org/", 4000, Kind::Revisit, head, b""));

@@ -4,7 +4,8 @@
 //! would leave a directory (`..`, a leading slash, a backslash, a drive) is refused all the same, since such a file was
 //! made to harm, as are encrypted ones and methods that WACZ does not use.
 
-use crate::header::{shown, text};
+use crate::fields::text_of;
+use crate::header::shown;
 use crate::{Error, ReadLimits};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -46,7 +47,7 @@ pub(crate) fn list(file: &File, path: &Path, limits: &ReadLimits) -> Result<Vec<
     };
     let mut entries = Vec::new();
     for index in 0..zip.len() {
-        let name = zip.by_index_data(index).map(|entry| text(entry.name_raw())).unwrap_or_default();
+        let name = zip.by_index_data(index).map(|entry| text_of(entry.name_raw()).into_owned()).unwrap_or_default();
         let lower = name.to_ascii_lowercase();
         let is_warc = [".warc", ".warc.gz", ".warc.zst", ".arc", ".arc.gz"].iter().any(|end| lower.ends_with(end));
         if !is_warc {

@@ -3,8 +3,8 @@
 //! What is refused is refused before a byte is written. An error after that leaves a file that is not usable: the writer
 //! then fails on every call. Compressors are reused from record to record.
 
-use crate::Error;
 use crate::header::parse_length;
+use crate::{Error, Fields};
 use flate2::{Compress, Compression, Crc, FlushCompress, Status};
 use std::io::{self, Read, Write};
 use zstd::stream::raw::{CParameter, Encoder, Operation};
@@ -65,7 +65,7 @@ impl<W: Write> Writer<W> {
     pub fn write(
         &mut self,
         version: &str,
-        fields: &[(String, String)],
+        fields: &Fields,
         block: &mut dyn Read,
         block_len: u64,
     ) -> Result<Span, Error> {
@@ -214,7 +214,7 @@ impl<W: Write> Counted<W> {
 }
 
 /// The header block with its empty line, or why it cannot be.
-fn header_bytes(version: &str, fields: &[(String, String)], block_len: u64) -> Result<Vec<u8>, Error> {
+fn header_bytes(version: &str, fields: &Fields, block_len: u64) -> Result<Vec<u8>, Error> {
     let refuse = |why: String| Err(Error::Record(why));
     if !crate::header::is_version_line(version.as_bytes()) || version.bytes().any(|b| b.is_ascii_whitespace()) {
         return refuse(format!("`{}` is not a WARC version", crate::header::shown(version)));
@@ -223,7 +223,7 @@ fn header_bytes(version: &str, fields: &[(String, String)], block_len: u64) -> R
     bytes.extend_from_slice(version.as_bytes());
     bytes.extend_from_slice(b"\r\n");
     let mut has_length = false;
-    for (name, value) in fields {
+    for (name, value) in fields.iter() {
         // Tokens, as RFC 9110 has them and WARC takes over.
         let is_token = |b: u8| b.is_ascii_graphic() && !b"\"(),/:;<=>?@[\\]{}".contains(&b);
         if name.is_empty() || !name.bytes().all(is_token) {

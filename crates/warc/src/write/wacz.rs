@@ -7,7 +7,7 @@
 
 use super::cdx::CdxLine;
 use super::record::{Coding, Span, Writer};
-use crate::Error;
+use crate::{Error, Fields};
 use herodotus_base::{Sha256, Timestamp};
 use serde::Serialize;
 use sha2::Digest as _;
@@ -83,7 +83,7 @@ impl WaczWriter {
     pub fn write(
         &mut self,
         version: &str,
-        fields: &[(String, String)],
+        fields: &Fields,
         block: &mut dyn Read,
         block_len: u64,
     ) -> Result<Span, Error> {

@@ -72,7 +72,7 @@ pub(crate) fn not_modified(url: &str, stamp: &str) -> Capture {
     let mut capture = answer(url, stamp, "304 Not Modified", "text/html", b"");
     let profile = "http://netpreserve.org/warc/1.1/revisit/server-not-modified".to_owned();
     capture.main.kind = Kind::Revisit;
-    capture.main.warc = Some(WarcHeader { version: String::new(), fields: vec![("WARC-Profile".to_owned(), profile)] });
+    capture.main.warc = Some(WarcHeader { version: "".into(), fields: [("WARC-Profile".to_owned(), profile)].into() });
     capture
 }
 
@@ -82,7 +82,7 @@ pub(crate) fn identical(url: &str, stamp: &str, of: &Capture) -> Capture {
     let digest = format!("sha1:{}", of.main.payload_sha1().base32());
     capture.main.kind = Kind::Revisit;
     capture.main.warc =
-        Some(WarcHeader { version: String::new(), fields: vec![("WARC-Payload-Digest".to_owned(), digest)] });
+        Some(WarcHeader { version: "".into(), fields: [("WARC-Payload-Digest".to_owned(), digest)].into() });
     capture
 }
 
@@ -91,7 +91,7 @@ pub(crate) fn truncated(mut capture: Capture) -> Capture {
         ("WARC-Truncated".to_owned(), "length".to_owned()),
         ("WARC-IP-Address".to_owned(), "192.0.2.7".to_owned()),
     ];
-    capture.main.warc = Some(WarcHeader { version: String::new(), fields });
+    capture.main.warc = Some(WarcHeader { version: "".into(), fields: fields.into() });
     capture
 }
 

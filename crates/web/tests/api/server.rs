@@ -174,8 +174,8 @@ fn captures() -> Vec<Capture> {
     let digest = format!("sha1:{}", newest.main.payload_sha1().base32());
     revisit.main.kind = Kind::Revisit;
     revisit.main.warc = Some(WarcHeader {
-        version: String::new(),
-        fields: vec![("WARC-Payload-Digest".into(), digest), ("WARC-IP-Address".into(), "192.0.2.1".into())],
+        version: "".into(),
+        fields: [("WARC-Payload-Digest", digest), ("WARC-IP-Address", "192.0.2.1".to_owned())].into(),
     });
     let same = |stamp: &str| answer(page, stamp, "200 OK", "text/html", &body(1));
     let mut second = same("20260103030405");

@@ -95,7 +95,7 @@ fn revisit(of: &Made, url: &str, at: &str, is_304: bool) -> Made {
         fields.push(field("WARC-Refers-To-Date", of.capture.time.rfc3339()));
     }
     made.capture.main.kind = Kind::Revisit;
-    made.capture.main.warc = Some(WarcHeader { version: String::new(), fields });
+    made.capture.main.warc = Some(WarcHeader { version: "".into(), fields: fields.into() });
     made
 }
 

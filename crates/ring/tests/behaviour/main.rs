@@ -3,8 +3,10 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod circle;
+mod core;
 mod events;
 mod fingers;
+mod golden;
 mod hostile;
 mod passage;
 mod search;

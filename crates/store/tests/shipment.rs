@@ -12,6 +12,7 @@ use fixtures::{assert_same, everything, ids_of, large, open, open_on, put_blob, 
 use herodotus_ring::placement::Placement;
 use herodotus_store::disk::{Disk, DiskFile, sim::SimDisk};
 use herodotus_store::index::MemoryEngine;
+use herodotus_store::limits::RESERVE_BYTES;
 use herodotus_store::parcel::limits::PARCEL_BYTES;
 use herodotus_store::parcel::shipment::limits::SHIPMENT_BYTES_MAX;
 use herodotus_store::parcel::shipment::shipment_names;
@@ -373,6 +374,31 @@ fn a_patch_to_what_was_mended_since_is_left_for_a_parcel_at_once() {
     ship(&from, &to, &leaning, 0);
     for capture in [&twin, &second, &third] {
         assert_eq!(to.read(&capture.id()).unwrap().as_ref(), Some(capture));
+    }
+}
+
+#[test]
+fn without_room_nothing_of_a_shipment_is_taken_nothing_breaks_and_with_room_it_goes_on() {
+    let pages: Vec<Capture> = (0..80).map(|n| page(&format!("https://example.org/{n}"), n, n as u32)).collect();
+    let from = sealed(&pages);
+    let shipment = from.shipper(ids_of(&pages), 0).unwrap().next_shipment().unwrap().unwrap();
+    let disk = SimDisk::new();
+    let to = open_on(&disk);
+    let is_full = || matches!(to.take_shipment(&shipment), Err(Error::Full { .. }));
+    disk.set_free_bytes(Some(RESERVE_BYTES));
+    assert!(is_full());
+    assert_eq!((to.poisoned(), to.scan_all().count()), (None, 0));
+    // What waits was promised its room when it was taken in: a shipment must not take that.
+    disk.set_free_bytes(Some(RESERVE_BYTES + 2 * shipment.len() as u64));
+    let waiting = with_body("https://waiting.example/", 1, "text/plain", noise(1, shipment.len()));
+    to.append(waiting.clone()).unwrap();
+    assert!(is_full());
+    assert_eq!((to.poisoned(), to.scan_all().count()), (None, 1));
+    to.seal().unwrap();
+    let taken = to.take_shipment(&shipment).unwrap();
+    assert!(taken.entries.iter().all(|(_, outcome)| *outcome == Outcome::Stored), "{taken:?}");
+    for capture in pages.into_iter().chain([waiting]) {
+        assert_eq!(to.read(&capture.id()).unwrap(), Some(capture));
     }
 }
 

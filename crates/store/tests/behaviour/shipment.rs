@@ -10,9 +10,11 @@ use fixtures::{assert_same, everything, ids_of, large, open, open_on, put_blob, 
 use herodotus_ring::placement::Placement;
 use herodotus_store::disk::{Disk, DiskFile, sim::SimDisk};
 use herodotus_store::index::MemoryEngine;
+use herodotus_store::limits::RESERVE_BYTES;
+use herodotus_store::parcel::limits::PARCEL_BYTES;
 use herodotus_store::parcel::shipment::limits::SHIPMENT_BYTES_MAX;
 use herodotus_store::parcel::shipment::shipment_names;
-use herodotus_store::{Appended, Capture, EntryKey, Error, Outcome, Store};
+use herodotus_store::{Appended, Capture, EntryKey, Error, Outcome, RecordId, Store};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use support::{check_places, contents, noise, page, picture, with_body};
@@ -318,6 +320,84 @@ fn two_who_ship_the_same_at_once_harm_nobody() {
     assert_same(&from, &to);
     assert_eq!(to.totals().unwrap().captures, from.totals().unwrap().captures);
     assert!(to.verify(|_, _| {}).unwrap().damaged.is_empty());
+}
+
+/// A patch to an item that was written anew with other bytes comes out with another head, under a name that says nothing of it: whoever puts it on the new
+/// item finds nothing wrong.
+#[test]
+fn a_patch_to_what_was_mended_since_is_left_for_a_parcel_at_once() {
+    const PACK: &str = "packs/00000001.pack";
+    let (disk, engine) = (SimDisk::new(), MemoryEngine::new());
+    let open_again = || Store::open_simulated(Arc::new(disk.clone()), Arc::new(engine.clone())).unwrap().0;
+    let named = |n: u8, note: &str| {
+        let mut capture = page("https://example.org/", i64::from(n), u32::from(n));
+        capture.main.id = RecordId::Uuid([n; 16]);
+        capture.main.head =
+            format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nX-Note: {note}\r\n\r\n").into_bytes();
+        capture
+    };
+    let (first, second, third) = (named(1, "aaaa"), named(2, "aaaa"), named(3, "aaaa"));
+    let twin = named(1, "bbbb");
+    assert_eq!(first.id(), twin.id());
+    let from = open_again();
+    for capture in [&first, &second, &third] {
+        from.append(capture.clone()).unwrap();
+        from.seal().unwrap();
+    }
+    assert_eq!(from.entry(&third.id()).unwrap().unwrap().depth, 2);
+    disk.flip_bit(PACK, 100, 1);
+    drop(from);
+    let from = open_again();
+    assert!(from.mend(twin.clone()).unwrap());
+    let to = open();
+    let leaning = [second.id(), third.id()];
+    // With what it was made to, and to one who has that already.
+    for ids in [vec![first.id(), second.id(), third.id()], leaning.to_vec()] {
+        let mut shipper = from.shipper(ids, 0).unwrap();
+        while let Some(shipment) = shipper.next_shipment().unwrap() {
+            let taken = to.take_shipment(&shipment).unwrap();
+            assert_eq!(taken.entries, [(twin.id(), Outcome::Stored)]);
+        }
+        assert_eq!(shipper.left(), leaning);
+    }
+    assert_eq!(to.read(&first.id()).unwrap().as_ref(), Some(&twin));
+    // Whoever makes a parcel of them finds that they cannot be read.
+    let (parcel, covered) = from.parcel(&leaning, |_| true, PARCEL_BYTES).unwrap();
+    let unreadable: Vec<EntryKey> = parcel.unreadable.into_iter().map(|(id, _)| id).collect();
+    assert_eq!((covered, parcel.entries, &unreadable[..]), (2, 0, &leaning[..]));
+    // Mended, they go.
+    for capture in [&second, &third] {
+        assert!(from.mend(capture.clone()).unwrap());
+    }
+    ship(&from, &to, &leaning, 0);
+    for capture in [&twin, &second, &third] {
+        assert_eq!(to.read(&capture.id()).unwrap().as_ref(), Some(capture));
+    }
+}
+
+#[test]
+fn without_room_nothing_of_a_shipment_is_taken_nothing_breaks_and_with_room_it_goes_on() {
+    let pages: Vec<Capture> = (0..80).map(|n| page(&format!("https://example.org/{n}"), n, n as u32)).collect();
+    let from = sealed(&pages);
+    let shipment = from.shipper(ids_of(&pages), 0).unwrap().next_shipment().unwrap().unwrap();
+    let disk = SimDisk::new();
+    let to = open_on(&disk);
+    let is_full = || matches!(to.take_shipment(&shipment), Err(Error::Full { .. }));
+    disk.set_free_bytes(Some(RESERVE_BYTES));
+    assert!(is_full());
+    assert_eq!((to.poisoned(), to.scan_all().count()), (None, 0));
+    // What waits was promised its room when it was taken in: a shipment must not take that.
+    disk.set_free_bytes(Some(RESERVE_BYTES + 2 * shipment.len() as u64));
+    let waiting = with_body("https://waiting.example/", 1, "text/plain", noise(1, shipment.len()));
+    to.append(waiting.clone()).unwrap();
+    assert!(is_full());
+    assert_eq!((to.poisoned(), to.scan_all().count()), (None, 1));
+    to.seal().unwrap();
+    let taken = to.take_shipment(&shipment).unwrap();
+    assert!(taken.entries.iter().all(|(_, outcome)| *outcome == Outcome::Stored), "{taken:?}");
+    for capture in pages.into_iter().chain([waiting]) {
+        assert_eq!(to.read(&capture.id()).unwrap(), Some(capture));
+    }
 }
 
 /// A disk that does something when a pack is made.

@@ -39,6 +39,8 @@ pub struct Shipper {
 #[derive(Clone, Copy, Debug)]
 struct Load {
     place: Option<Place>,
+    /// From where in the packs on its item counts, if it was written anew: a patch that stands before that was made to the old one.
+    mended: Option<BlockAt>,
     /// It is of a kind that may have a block of its own for its body.
     may_be_raw: bool,
     state: State,
@@ -78,7 +80,8 @@ impl Store {
                 blocks.entry((place.pack, place.offset)).or_default().push((place.slot, number));
             }
             let state = if place.is_some() { State::Waits } else { State::Left };
-            loads.push(Load { place, may_be_raw: entry.as_ref().is_some_and(may_be_raw), state });
+            let mended = entry.as_ref().and_then(|entry| entry.mended);
+            loads.push(Load { place, mended, may_be_raw: entry.as_ref().is_some_and(may_be_raw), state });
         }
         blocks.values_mut().for_each(|wanted| wanted.sort_unstable());
         Ok(Shipper { store: self.clone(), block_bytes_min, ids, numbers, loads, blocks, withdrawn, made: 0, at: 0 })
@@ -234,6 +237,10 @@ impl Shipper {
             return Ok(Loaded::Left);
         }
         let base = self.base_of(&id, place, &patch)?;
+        if self.is_mended_since(&base, place)? {
+            // The other would put it on bytes that it was not made to, and refuse it. Whoever makes a parcel reads it first.
+            return Ok(Loaded::Left);
+        }
         let target = match self.numbers.get(&base).copied() {
             Some(base_number) if base_number != number && steps_left > 0 => {
                 match self.load(base_number, out, steps_left - 1)? {
@@ -284,6 +291,16 @@ impl Shipper {
         }
         let base = self.store.inner.reader.base_of(id, place)?;
         base.ok_or_else(|| Error::Damaged("a difference is to nothing".into()))
+    }
+
+    /// Whether the item of a capture was written anew behind a place.
+    fn is_mended_since(&self, id: &EntryKey, place: Place) -> Result<bool> {
+        let load = self.numbers.get(id).and_then(|number| self.loads.get(*number));
+        let mended = match load {
+            Some(load) => load.mended,
+            None => self.store.inner.reader.entry(id)?.and_then(|entry| entry.mended),
+        };
+        Ok(mended.is_some_and(|since| since > (place.pack, place.offset)))
     }
 
     fn far(&self, base: &EntryKey) -> Result<Target> {

@@ -24,7 +24,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering::Release;
 
 /// Rounds in which what cannot be kept as it came is given up, with those that lean on it.
-const ROUNDS_MAX: usize = 32;
+pub(super) const ROUNDS_MAX: usize = 32;
 
 impl Store {
     /// Takes in what a shipment brings and is new, once it is proved to be what it says, and says of each capture what became of it. What was kept as it

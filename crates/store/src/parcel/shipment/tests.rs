@@ -1,7 +1,8 @@
 //! Forgers who know the format: every digest over a shipment is right here, and what is in it is not.
 
 use super::layout::{OwnPayload, Target, Writer};
-use super::limits::SHIPMENT_WEIGHT_MAX;
+use super::limits::{BLOCK_BYTES_MAX, SHIPMENT_WEIGHT_MAX};
+use super::take::ROUNDS_MAX;
 use crate::block::Kind as BlockKind;
 use crate::capture::{Body, Capture, Kind, Record};
 use crate::compress::pack;
@@ -51,8 +52,17 @@ fn payload(raw: &[u8]) -> OwnPayload {
 
 fn block_of(ids: &[EntryKey], items: &[Vec<u8>]) -> Writer {
     let mut writer = Writer::default();
-    writer.put_block(BlockKind::Group, payload(&encode_group(items)), ids.to_vec(), vec![]);
+    put_block(&mut writer, ids, items);
     writer
+}
+
+fn put_block(writer: &mut Writer, ids: &[EntryKey], items: &[Vec<u8>]) {
+    writer.put_block(BlockKind::Group, payload(&encode_group(items)), ids.to_vec(), vec![]);
+}
+
+/// Whether a capture was kept the ordinary way: it waits for a seal. What was adopted is in a pack at once.
+fn waits(store: &Store, id: &EntryKey) -> bool {
+    store.inner.waiting(id).is_some()
 }
 
 fn outcomes(store: &Store, writer: Writer) -> Vec<Outcome> {
@@ -79,6 +89,65 @@ fn one_honest_block_is_kept() {
     let writer = block_of(&pages.each_ref().map(Capture::id), &pages.each_ref().map(item));
     assert_eq!(outcomes(&store, writer), [Outcome::Stored, Outcome::Stored]);
     assert!(pages.iter().all(|page| store.read(&page.id()).unwrap().as_ref() == Some(page)));
+    assert!(pages.iter().all(|page| !waits(&store, &page.id())));
+}
+
+/// Whoever reads one page out of it would unpack all of it, each time.
+#[test]
+fn a_block_larger_than_we_make_them_is_not_adopted_and_what_is_in_it_is_kept() {
+    let long = |path: &str, n: u32| {
+        let lines = (0..60_000u32).map(|i| format!("{:x} of {n}\n", i.wrapping_mul(2_654_435_761)));
+        with_body(path, i64::from(n), Body::new(lines.collect::<String>().into_bytes()))
+    };
+    let pages: Vec<Capture> = (0..6).map(|n| long(&n.to_string(), n)).collect();
+    let (ids, items): (Vec<_>, Vec<_>) = pages.iter().map(|page| (page.id(), item(page))).unzip();
+    for (count, is_large) in [(4, false), (6, true)] {
+        let (ids, items) = (&ids[..count], &items[..count]);
+        assert_eq!(encode_group(items).len() > BLOCK_BYTES_MAX, is_large);
+        let store = open();
+        assert!(outcomes(&store, block_of(ids, items)).iter().all(|outcome| *outcome == Outcome::Stored));
+        assert!(ids.iter().all(|id| waits(&store, id) == is_large));
+        store.seal().unwrap();
+        assert!(pages[..count].iter().all(|page| store.read(&page.id()).unwrap().as_ref() == Some(page)));
+    }
+}
+
+/// Blocks that each lean on the next: the last is not to be kept as it came, and each round gives up one more.
+#[test]
+fn a_longer_chain_of_giving_up_than_any_honest_one_ends_with_nothing_adopted_and_everything_kept() {
+    for links in [3, ROUNDS_MAX as i64 + 8] {
+        let owner = |n: i64| page(&format!("owner/{n}"), n);
+        let repeat = |n: i64| repeat_of(&owner(n + 1), &format!("repeat/{n}"), n);
+        let mut writer = Writer::default();
+        for n in 0..links {
+            let leaning = envelope::encode(&repeat(n), &Where::With(owner(n + 1).id()), &[], None);
+            put_block(&mut writer, &[owner(n).id(), repeat(n).id()], &[item(&owner(n)), leaning]);
+        }
+        let (last, alone) = (owner(links), page("alone", -1));
+        put_block(&mut writer, &[last.id()], &[item(&last)]);
+        put_block(&mut writer, &[alone.id()], &[item(&alone)]);
+        let store = open();
+        store.append(last.clone()).unwrap();
+        store.seal().unwrap();
+        let outcomes = outcomes(&store, writer);
+        let stored = outcomes.iter().filter(|outcome| **outcome == Outcome::Stored).count();
+        assert_eq!((stored, outcomes.len() - stored), (links as usize * 2 + 1, 1));
+        let leaning = (0..links).flat_map(|n| [owner(n), repeat(n)]);
+        let all: Vec<Capture> = leaning.chain([last, alone.clone()]).collect();
+        for step in ["as it came", "sealed"] {
+            for capture in &all {
+                assert_eq!(store.read(&capture.id()).unwrap().as_ref(), Some(capture), "{links} {step}");
+            }
+            let is_adopted = |capture: &Capture| !waits(&store, &capture.id());
+            if step == "as it came" {
+                assert!(!all[..all.len() - 2].iter().any(is_adopted), "{links}");
+                // Nobody honest is kept waiting by a chain that is as long as chains are.
+                assert_eq!(is_adopted(&alone), links < ROUNDS_MAX as i64);
+            }
+            store.seal().unwrap();
+        }
+        assert!(store.verify(|_, _| {}).unwrap().damaged.is_empty());
+    }
 }
 
 #[test]
@@ -135,11 +204,28 @@ fn a_payload_that_another_reader_would_unpack_otherwise_is_refused() {
     let two = [pack(first, 3).unwrap(), pack(second, 3).unwrap()].concat();
     // A frame that is skipped, behind the one that counts.
     let skipped = [&pack(&raw, 3).unwrap()[..], &[0x50, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3]].concat();
-    for bytes in [two, skipped, b"\x28\xb5\x2f\xfd".to_vec(), vec![]] {
+    let behind = [&pack(&raw, 3).unwrap()[..], b"x"].concat();
+    let empty = [pack(&raw, 3).unwrap(), pack(b"", 3).unwrap()].concat();
+    for bytes in [two, skipped.clone(), behind, empty, b"\x28\xb5\x2f\xfd".to_vec(), vec![]] {
         let mut writer = Writer::default();
         let payload = OwnPayload { is_packed: true, raw_len: raw.len(), bytes };
         writer.put_block(BlockKind::Group, payload, ids.to_vec(), vec![]);
         assert_refused(writer, "cannot be unpacked");
+    }
+    // The same of a body beside: nobody has it then.
+    let Body::Bytes(body, _) = &pages[0].main.body else { panic!("a page is in memory") };
+    let of_body = pack(body, 3).unwrap();
+    for (bytes, outcome) in [
+        (of_body.clone(), Outcome::Stored),
+        ([&of_body[..], &skipped[skipped.len() - 11..]].concat(), Outcome::LacksBase),
+        ([&of_body[..], b"x"].concat(), Outcome::LacksBase),
+    ] {
+        let leaning = envelope::encode(&pages[0], &Where::Raw, &[], None);
+        let group = payload(&encode_group(std::slice::from_ref(&leaning)));
+        let beside = OwnPayload { is_packed: true, raw_len: body.len(), bytes };
+        let mut writer = Writer::default();
+        writer.put_block(BlockKind::Group, group, ids.to_vec(), vec![(Sha256::of(b""), beside)]);
+        assert_eq!(outcomes(&open(), writer), [outcome]);
     }
     for raw_len in [raw.len() - 1, raw.len() + 1] {
         let mut writer = Writer::default();

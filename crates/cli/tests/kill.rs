@@ -5,7 +5,7 @@
 
 use herodotus_base::Timestamp;
 use herodotus_store::{Body, Kind, Store, key_of};
-use herodotus_warc::{Coding, Writer};
+use herodotus_warc::{Coding, Fields, Writer};
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter};
 use std::path::Path;
@@ -40,14 +40,13 @@ fn make_warc(path: &Path) {
         let mut block = format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {}\r\n\r\n", body.len())
             .into_bytes();
         block.extend(body);
-        let fields = [
+        let fields = Fields::from([
             ("WARC-Type", "response".to_owned()),
             ("WARC-Record-ID", format!("<urn:uuid:00000000-0000-4000-8000-{n:012x}>")),
             ("WARC-Date", time(n).rfc3339()),
             ("WARC-Target-URI", url(n)),
             ("Content-Type", "application/http; msgtype=response".to_owned()),
-        ];
-        let fields = fields.map(|(name, value)| (name.to_owned(), value));
+        ]);
         writer.write("WARC/1.1", &fields, &mut block.as_slice(), block.len() as u64).unwrap();
     }
     writer.finish().unwrap();

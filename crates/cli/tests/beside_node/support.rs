@@ -1,7 +1,7 @@
 //! A node as a process of its own, commands beside it, and a small archive.
 
 use herodotus_base::Timestamp;
-use herodotus_warc::{Coding, Writer};
+use herodotus_warc::{Coding, Fields, Writer};
 use serde_json::Value;
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
@@ -98,14 +98,13 @@ pub(crate) fn make_warc(path: &Path, first: u64, pages: u64) {
         let block =
             format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {}\r\n\r\n{body}", body.len());
         let time = Timestamp::from_millis(1_600_000_000_000 + n as i64 * 1000).unwrap();
-        let fields = [
+        let fields = Fields::from([
             ("WARC-Type", "response".to_owned()),
             ("WARC-Record-ID", format!("<urn:uuid:00000000-0000-4000-8000-{n:012x}>")),
             ("WARC-Date", time.rfc3339()),
             ("WARC-Target-URI", format!("https://site.example/page/{}", n / 3)),
             ("Content-Type", "application/http; msgtype=response".to_owned()),
-        ];
-        let fields = fields.map(|(name, value)| (name.to_owned(), value));
+        ]);
         writer.write("WARC/1.1", &fields, &mut block.as_bytes(), block.len() as u64).unwrap();
     }
     writer.finish().unwrap();

@@ -240,7 +240,7 @@ fn an_arc_record_reads_like_a_warc_record() {
     let fixture = Fixture::new(&concat(arc_records(0..1, true)));
     let mut reader = fixture.open();
     let Some(Item::Record(info)) = reader.next().unwrap() else { panic!() };
-    assert_eq!((info.header.kind(), info.header.version.as_str()), (Kind::Warcinfo, "ARC/1.0"));
+    assert_eq!((info.header.kind(), &*info.header.version), (Kind::Warcinfo, "ARC/1.0"));
     let Some(Item::Record(record)) = reader.next().unwrap() else { panic!() };
     assert_eq!(record.header.kind(), Kind::Response);
     assert_eq!(record.header.target_uri(), Some("http://a.example/0"));

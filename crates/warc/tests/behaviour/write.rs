@@ -167,7 +167,7 @@ fn what_would_break_a_header_is_refused_and_nothing_is_written() {
         );
     }
     assert_eq!(writer.written(), 0);
-    writer.write("WARC/1.1", &[("Content-Length".to_owned(), "5".to_owned())], &mut &b"hello"[..], 5).unwrap();
+    writer.write("WARC/1.1", &[("Content-Length", "5")].into(), &mut &b"hello"[..], 5).unwrap();
     assert!(writer.written() > 0);
 }
 
@@ -176,9 +176,9 @@ fn a_block_of_another_length_poisons_the_writer() {
     for (len, says) in [(4, "longer than was announced"), (6, "ended 1 bytes early")] {
         for coding in [Coding::Plain, Coding::Gzip, Coding::Zstd] {
             let mut writer = Writer::new(Vec::new(), coding).unwrap();
-            let error = writer.write("WARC/1.1", &[], &mut &b"hello"[..], len).unwrap_err();
+            let error = writer.write("WARC/1.1", &Fields::default(), &mut &b"hello"[..], len).unwrap_err();
             assert!(error.to_string().contains(says), "{error}");
-            assert!(matches!(writer.write("WARC/1.1", &[], &mut &b""[..], 0), Err(Error::Poisoned)));
+            assert!(matches!(writer.write("WARC/1.1", &Fields::default(), &mut &b""[..], 0), Err(Error::Poisoned)));
             assert!(matches!(writer.finish(), Err(Error::Poisoned)));
         }
     }

@@ -57,7 +57,7 @@ impl Trouble {
             Self::Asked(_) => StatusCode::BAD_REQUEST,
             Self::NotFound(_) => StatusCode::NOT_FOUND,
             Self::Forbidden(_) => StatusCode::FORBIDDEN,
-            Self::Busy | Self::Unanswered(_) | Self::Away(Away::Silent { .. }) | Self::NotHere => {
+            Self::Busy | Self::Unanswered(_) | Self::Away(Away::Silent { .. } | Away::Unsure) | Self::NotHere => {
                 StatusCode::SERVICE_UNAVAILABLE
             }
             Self::Away(Away::False { .. }) => StatusCode::BAD_GATEWAY,
@@ -77,13 +77,21 @@ impl Trouble {
     }
 }
 
+/// For what a page shows beside what was asked for: what nobody is sure of is not there.
+pub(crate) fn if_sure<T: Default>(found: Result<T, Trouble>) -> Result<T, Trouble> {
+    match found {
+        Err(Trouble::Away(Away::Unsure)) => Ok(T::default()),
+        other => other,
+    }
+}
+
 impl Trouble {
     /// When it is worth another try.
     pub(crate) fn retry_after(&self) -> Option<HeaderValue> {
         match self {
             Self::Busy | Self::NotHere => Some(HeaderValue::from_static("2")),
             // A machine that is gone is found dead, and another asked, within some seconds.
-            Self::Away(Away::Silent { .. }) => Some(HeaderValue::from_static("10")),
+            Self::Away(Away::Silent { .. } | Away::Unsure) => Some(HeaderValue::from_static("10")),
             _ => None,
         }
     }

@@ -1,7 +1,9 @@
 //! Answering peers: what they compare, bring, fetch, challenge and read. Everything comes within the transport's bounds; what reads the disk runs where it may
 //! block, a bounded number at once.
 
+use super::elsewhere::one_key;
 use super::exchange::{address_of, take_in};
+use super::voices::says_something;
 use super::wire::{
     Ask, Bulk, Bytes as WireBytes, COPIES, ENTRIES_MAX, Hit, NAMES_MAX, Name, Reply, TITLES_MAX, WireEntry,
 };
@@ -83,19 +85,19 @@ async fn answer(inner: &Arc<Inner>, readers: &Arc<Semaphore>, from: Caller, ask:
     if let Ask::MayLetGo { place } = ask {
         return Ok(Reply::MayLetGo(inner.custodian().may_let_go(inner.now(), from.key, place)));
     }
-    let ask = match ask {
+    let (ask, at) = match ask {
         Ask::At { place, .. } if !inner.custodian().is_here(place) => return Ok(Reply::NotHere),
-        Ask::At { ask, .. } => *ask,
+        Ask::At { place, ask } => (*ask, Some(place)),
         Ask::Split { hosts } => return split::told(inner, hosts).await,
         Ask::Shipments => return Ok(Reply::Shipments { form: SHIPMENT_FORM }),
         Ask::HasMoved { bucket, parts, part } => return split::has_moved(inner, bucket, parts, part).await,
         Ask::Parts { bucket } => return parts(inner, bucket).await,
         Ask::Within { place, .. } if !inner.custodian().is_here(place) => return Ok(Reply::NotHere),
-        Ask::Within { bucket, parts: known, ask, .. } => match parts_beyond(inner, bucket, known).await? {
+        Ask::Within { place, bucket, parts: known, ask } => match parts_beyond(inner, bucket, known).await? {
             Some(reply) => return Ok(reply),
-            None => *ask,
+            None => (*ask, Some(place)),
         },
-        other => other,
+        other => (other, None),
     };
     if let Ask::Compare(question) = &ask
         && let Some((from, to)) = question.relies_on()
@@ -113,9 +115,26 @@ async fn answer(inner: &Arc<Inner>, readers: &Arc<Semaphore>, from: Caller, ask:
     inner
         .blocking(move |inner| {
             let _permit = permit;
-            read(inner, ask)
+            match at {
+                Some(place) => read_at(inner, place, ask),
+                None => read(inner, ask),
+            }
         })
         .await
+}
+
+/// The same for one who relies on us for a place: that there is nothing at all of a URL is said only if it is so.
+pub(super) fn read_at(inner: &Inner, place: Id, ask: Ask) -> Result<Reply, CopiesError> {
+    let key = match &ask {
+        Ask::Count { key } => Some(key.clone()),
+        Ask::Entries { from, to, .. } => one_key(&from.0, &to.0).map(str::to_owned),
+        _ => None,
+    };
+    let reply = read(inner, ask)?;
+    Ok(match key {
+        Some(key) if !says_something(&reply) && inner.is_unsure_of(place, &key) => Reply::Unsure,
+        _ => reply,
+    })
 }
 
 /// What only reads.

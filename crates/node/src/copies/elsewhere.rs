@@ -4,7 +4,7 @@ use super::exchange::{blob_from_others, from_others};
 use super::far_blob::FarBlob;
 use super::reach::GATHER_WAIT;
 use super::split::{self, Shape};
-use super::voices::Voices;
+use super::voices::{self, Voices};
 use super::wire::{Ask, Bytes, ENTRIES_MAX, Hit, Reply, Status, TITLES_MAX};
 use super::{Copies, CopiesError, Inner, desk, health};
 use herodotus_base::{Id, Sha256, Timestamp};
@@ -33,8 +33,9 @@ impl Elsewhere for Copies {
             let all = |is: &dyn Fn(Id) -> bool| places.iter().all(|place| is(*place));
             (all(&|place| custodian.is_here(place)), all(&|place| custodian.owns(place)))
         };
-        // A copy may be a moment behind its owner. Of a page that it has, that is no harm; of one that it has not, the owner is asked.
-        is_here && (is_own || self.inner.store.count(key).is_ok_and(|count| count > 0))
+        // A copy may be a moment behind its owner. Of a page that it has, that is no harm; of one that it has not, the owner is asked, who may have to say that it is not sure.
+        let is_sure = || !places.iter().any(|place| self.inner.is_unsure_of(*place, key));
+        is_here && (is_own && is_sure() || self.inner.store.count(key).is_ok_and(|count| count > 0))
     }
 
     fn is_range_here(&self, from: &[u8], to: &[u8]) -> bool {
@@ -199,11 +200,19 @@ impl Elsewhere for Copies {
     }
 }
 
+impl Inner {
+    /// Whether there is nothing of a key at a place that is ours, and that is not to say that there is nothing. Asked for every request: while nobody is away, only memory is looked at.
+    pub(super) fn is_unsure_of(&self, place: Id, key: &str) -> bool {
+        let is_all_here = self.custodian().is_all_here(place, usize::from(self.settings.durable_on));
+        !is_all_here && self.store.count(key).is_ok_and(|count| count == 0)
+    }
+}
+
 impl Copies {
     /// Asks those who hold a key: at one place, or at two while it moves from one to the other.
     fn ask_key(&self, key: &str, ask: &Ask) -> Result<Vec<Reply>, Away> {
         let inner = &self.inner;
-        inner.runtime.block_on(async {
+        let replies = inner.runtime.block_on(async {
             match inner.placement {
                 Placement::ByHost => ask_host(inner, split::host_of(key), |shape| shape.places_of(key), ask).await,
                 Placement::ByUrl => {
@@ -212,7 +221,8 @@ impl Copies {
                     ask_place(inner, place, &ask).await
                 }
             }
-        })
+        });
+        voices::together(replies?).ok_or(Away::Unsure)
     }
 
     /// What every other machine says of itself, and how many said nothing.
@@ -289,7 +299,7 @@ async fn ask_place(inner: &Arc<Inner>, place: Id, ask: &Ask) -> Result<Vec<Reply
     };
     if is_ours {
         let ask = plain(ask);
-        let read = inner.blocking(move |inner| desk::read(inner, ask)).await;
+        let read = inner.blocking(move |inner| desk::read_at(inner, place, ask)).await;
         return read.map(|reply| vec![reply]).map_err(|_| Away::Silent { asked: 1 });
     }
     let mut asked = 0;
@@ -373,7 +383,7 @@ fn range_of(from: &[u8], to: &[u8]) -> Range {
     let Some(key) = from.split(|byte| *byte == 0).next().and_then(|key| std::str::from_utf8(key).ok()) else {
         return Range::Many;
     };
-    if from.contains(&0) && to.starts_with(key.as_bytes()) && to.get(key.len()).is_some_and(|byte| *byte <= 1) {
+    if one_key(from, to).is_some() {
         return Range::Key(key.to_owned());
     }
     let bucket = host_of_key(key);
@@ -382,6 +392,14 @@ fn range_of(from: &[u8], to: &[u8]) -> Range {
         true => Range::Host(bucket.to_owned()),
         false => Range::Many,
     }
+}
+
+/// The key, if a range of encoded entry keys is of one.
+pub(super) fn one_key<'a>(from: &'a [u8], to: &[u8]) -> Option<&'a str> {
+    let zero = from.iter().position(|byte| *byte == 0)?;
+    let key = from.get(..zero)?;
+    let is_one = to.starts_with(key) && to.get(key.len()).is_some_and(|byte| *byte <= 1);
+    if is_one { std::str::from_utf8(key).ok() } else { None }
 }
 
 fn end_of(prefix: &str) -> Vec<u8> {

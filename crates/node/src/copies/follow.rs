@@ -1,10 +1,12 @@
 //! Handing on what this machine takes in: to those who are to hold it where it is ours, to its owner where it is not.
 //!
 //! It follows the store's feed, whoever wrote what comes there, and keeps its place in a file, so that a crash repeats a little and forgets nothing. What was
-//! handed on is durable on as many machines as a write needs; until it is, the next waits. Comparisons would find
+//! handed on is durable on as many machines as a write needs. What a machine refuses is set aside ([`super::aside`]) and acknowledged when it is taken; while nobody
+//! knows where something is to go, the next waits. Comparisons would find
 //! all of it too, only later. What other machines brought ([`Brought`]) and is ours to copy lies with them already, and goes nowhere; what
 //! was taken in here goes to its owner even where it is ours to copy.
 
+use super::aside::Oldest;
 use super::exchange::{Haste, bring, bring_records};
 use super::wire::{Ask, NAMES_MAX, Name, Reply};
 use super::{CopiesError, Inner, split};
@@ -24,7 +26,7 @@ const BATCH_MAX: usize = 1000;
 /// Owners that could not be found before the rest waits, too.
 const FAILURES_MAX: usize = 8;
 /// Before what could not be handed on is tried again.
-const RETRY: Duration = Duration::from_secs(1);
+pub(super) const RETRY: Duration = Duration::from_secs(1);
 
 /// Entries remembered as brought: some ten megabytes. Of those beyond, the owner is asked whether it has them, which is no harm.
 const BROUGHT_MAX: usize = 50_000;
@@ -59,19 +61,47 @@ impl Brought {
 pub(crate) struct Followed(u64);
 
 impl Followed {
-    /// What is reached when everything that is stored by now is handed on. The round that is under way may have read the feed before: the one behind it has not.
+    /// What is reached when everything that is stored by now was met in the feed. The round that is under way may have read the feed before: the one behind it has not.
     pub(crate) fn after_now(self) -> Self {
         Self(self.0 + 2)
     }
+
+    pub(super) fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+
+    pub(super) fn before(self) -> Self {
+        Self(self.0.saturating_sub(1))
+    }
+}
+
+/// How far handing on is.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Stand {
+    /// What was met in the feed up to here is handed on, or is set aside.
+    pub(super) reached: Followed,
+    /// What was met up to here is handed on, all of it.
+    pub(super) settled: Followed,
+}
+
+/// Says how far we are, to those who wait for it. `reached`: if that is news.
+pub(super) fn publish(inner: &Inner, reached: Option<Followed>) {
+    // Whoever sees that something was reached sees what of it is set aside.
+    let aside = inner.aside();
+    inner.followed.send_modify(|stand| {
+        stand.reached = reached.unwrap_or(stand.reached);
+        stand.settled = aside.oldest().map_or(stand.reached, |oldest| oldest.met.before());
+    });
 }
 
 pub(super) async fn run(inner: Arc<Inner>) {
     let path = ring_dir(inner.ring.data()).join("followed");
-    let mut cursor = std::fs::read(&path).ok().and_then(|bytes| FeedCursor::decode(&bytes));
+    let mut noted = std::fs::read(&path).ok().and_then(|bytes| FeedCursor::decode(&bytes));
+    let mut cursor = noted;
     if inner.ring.joined().await.is_err() {
         return;
     }
-    let mut rounds = 0;
+    let mut reached = Followed::default();
     loop {
         let fed = inner
             .blocking(move |inner| {
@@ -83,24 +113,32 @@ pub(super) async fn run(inner: Arc<Inner>) {
             tokio::time::sleep(RETRY).await;
             continue;
         };
+        // What was let go has been confirmed by all who hold it.
+        let held = entries.iter().filter(|entry| !entry.released);
+        let loads: Vec<Load> = held.map(|entry| Load::Capture(entry.id.clone())).collect();
         loop {
-            // Where something lies may change while we wait. What was let go has been confirmed by all who hold it.
-            let held = entries.iter().filter(|entry| !entry.released);
-            let loads: Vec<Load> = held.map(|entry| Load::Capture(entry.id.clone())).collect();
-            match hand_on(&inner, &loads).await {
-                Handed::Well => break,
-                Handed::Elsewhere => {}
-                Handed::Partly => tokio::time::sleep(RETRY).await,
+            // Where something lies may change while we wait.
+            let handed = hand_on(&inner, &loads, Try::First).await;
+            if !handed.is_split && set_aside(&inner, &loads, &handed, Oldest { cursor, met: reached.next() }) {
+                break;
+            }
+            if !handed.is_split {
+                tokio::time::sleep(RETRY).await;
             }
         }
         inner.brought.forget(&entries);
-        if cursor != Some(next) {
-            cursor = Some(next);
-            write(&inner, path.clone(), next).await;
+        cursor = Some(next);
+        // Not behind what is set aside: after a restart that is met again, and nobody takes it for handed on.
+        let safe = inner.aside().oldest().map_or(cursor, |oldest| oldest.cursor);
+        if let Some(safe) = safe.filter(|safe| noted != Some(*safe)) {
+            noted = Some(safe);
+            write(&inner, path.clone(), safe).await;
         }
         let is_end = entries.len() < BATCH_MAX;
-        rounds += u64::from(is_end);
-        inner.followed.send_replace(Followed(rounds));
+        if is_end {
+            reached = reached.next();
+        }
+        publish(&inner, Some(reached));
         if is_end {
             // Or until somebody waits for it.
             let _ = tokio::time::timeout(inner.settings.follow_every, inner.wanted.notified()).await;
@@ -108,15 +146,28 @@ pub(super) async fn run(inner: Arc<Inner>) {
     }
 }
 
+/// Sets aside what machines refused of a batch, so that the next can follow. No: somebody is not found yet, or too much is set aside. Then nothing was.
+fn set_aside(inner: &Inner, loads: &[Load], handed: &Handed, met: Oldest) -> bool {
+    let refused = handed.open.iter().map(|(number, by)| match (loads.get(*number), by) {
+        (Some(Load::Capture(id)), Some(by)) => Some((id.clone(), *by)),
+        _ => None,
+    });
+    let Some(refused) = refused.collect::<Option<Vec<_>>>() else { return false };
+    let is_set = inner.aside().set(inner.now(), met, refused);
+    inner.set_aside.notify_one();
+    is_set
+}
+
 /// Waits until everything that was stored before is handed on: the end was reached after a seal that began later.
 pub(super) async fn handed_on(inner: &Arc<Inner>) -> Result<(), CopiesError> {
     let mut followed = inner.followed.subscribe();
-    let now = *followed.borrow();
-    for wanted in [Followed(now.0 + 1), now.after_now()] {
+    let now = followed.borrow().reached;
+    for wanted in [now.next(), now.after_now()] {
         inner.wanted.notify_one();
-        followed.wait_for(|followed| *followed >= wanted).await.map_err(|_| CopiesError::Nobody)?;
+        followed.wait_for(|stand| stand.reached >= wanted).await.map_err(|_| CopiesError::Nobody)?;
     }
-    Ok(())
+    // What is set aside is not handed on.
+    followed.wait_for(|stand| stand.settled >= now.after_now()).await.map(|_| ()).map_err(|_| CopiesError::Nobody)
 }
 
 async fn write(inner: &Arc<Inner>, path: PathBuf, cursor: FeedCursor) {
@@ -148,10 +199,12 @@ pub(super) async fn run_records(inner: Arc<Inner>) {
             .await;
         match pending {
             Ok((made, loads)) if !made.is_empty() => {
-                match hand_on(&inner, &loads).await {
-                    Handed::Well => _ = inner.blocking(move |inner| Ok(inner.ledger.handed_on(made)?)).await,
-                    Handed::Elsewhere => {}
-                    Handed::Partly => tokio::time::sleep(RETRY.min(inner.settings.follow_every)).await,
+                // None is set aside: whoever has one has all that were made before it.
+                let handed = hand_on(&inner, &loads, Try::First).await;
+                match handed.open.is_empty() {
+                    _ if handed.is_split => {}
+                    true => _ = inner.blocking(move |inner| Ok(inner.ledger.handed_on(made)?)).await,
+                    false => tokio::time::sleep(RETRY.min(inner.settings.follow_every)).await,
                 }
                 continue;
             }
@@ -176,7 +229,7 @@ pub(super) async fn records_handed_on(inner: &Arc<Inner>) -> Result<(), CopiesEr
 
 /// Something to hand on.
 #[derive(Clone)]
-enum Load {
+pub(super) enum Load {
     Capture(EntryKey),
     Record(Record),
 }
@@ -218,15 +271,22 @@ struct Errand {
 }
 
 /// What became of what was to be handed on.
-enum Handed {
-    /// Everything is durable on as many machines as a write needs.
-    Well,
+pub(super) struct Handed {
     /// A host turned out to be split: some of it has to go elsewhere.
-    Elsewhere,
-    Partly,
+    pub(super) is_split: bool,
+    /// What is not durable on as many machines as a write needs, by its number, and who did not take it. Nobody: it is not known who is to.
+    pub(super) open: Vec<(usize, Option<PeerKey>)>,
 }
 
-async fn hand_on(inner: &Arc<Inner>, loads: &[Load]) -> Handed {
+/// Whether something was refused before.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Try {
+    First,
+    /// What those who are to hold it refused goes to some who follow them as well, as it does while they are away.
+    Again,
+}
+
+pub(super) async fn hand_on(inner: &Arc<Inner>, loads: &[Load], nth: Try) -> Handed {
     // One machine may be the owner of some and a holder of others: these are two errands.
     let mut errands: BTreeMap<(PeerKey, bool), Errand> = BTreeMap::new();
     let mut add = |to: Contact, is_owner: bool, number: usize| {
@@ -235,18 +295,24 @@ async fn hand_on(inner: &Arc<Inner>, loads: &[Load]) -> Handed {
     };
     let mut failures = 0;
     let durable_on = usize::from(inner.settings.durable_on);
-    let mut done = Done { reached: vec![0; loads.len()], ..Done::default() };
+    let mut done = Done::new(loads.len());
     for (number, load) in loads.iter().enumerate() {
         let place = load.place(inner);
         done.places.push(place);
-        let (is_own, is_entrusted, targets) = {
+        let (is_own, is_entrusted, mut targets) = {
             let custodian = inner.custodian();
             (custodian.owns(place), custodian.is_here(place), custodian.push_to(place))
         };
         if is_own {
-            done.wanted.push((number, targets.len().min(durable_on.saturating_sub(1))));
+            if nth == Try::Again {
+                let min = targets.len() + durable_on.saturating_sub(1);
+                targets = inner.custodian().push_to_at_least(place, min);
+            }
+            done.wanted[number] = Some(targets.len().min(durable_on.saturating_sub(1)));
             targets.into_iter().for_each(|to| add(to, false, number));
-        } else if !(is_entrusted && load.is_brought(inner)) {
+        } else if is_entrusted && load.is_brought(inner) {
+            done.wanted[number] = Some(0);
+        } else {
             // Also where it is ours to copy: it may have come from a person here and not from its owner, who is asked whether it lacks it.
             let place = match load.key() {
                 Some(key) => split::place_to_write(inner, key).await,
@@ -257,18 +323,18 @@ async fn hand_on(inner: &Arc<Inner>, loads: &[Load]) -> Handed {
                 Err(error) => Err(error),
             };
             match told {
-                Ok(told) if told.owner.key == inner.reach.machine() => {}
+                Ok(told) if told.owner.key == inner.reach.machine() => done.wanted[number] = Some(0),
                 Ok(told) => {
                     // The owner passes it on as it is told to; if that may be fewer than we are to wait for, we see to them ourselves.
                     let more = inner.reach.nearest(&told).into_iter().filter(|holder| holder.key != told.owner.key);
                     let more: Vec<Contact> = more.take(durable_on.saturating_sub(2)).collect();
-                    done.wanted.push((number, 1 + more.len()));
+                    done.wanted[number] = Some(1 + more.len());
                     more.into_iter().for_each(|to| add(to, false, number));
                     add(told.owner, true, number);
                 }
                 // The ring is mending, and each of many would wait for it.
                 Err(_) if failures == FAILURES_MAX => break,
-                Err(_) => (done.has_failed, failures) = (true, failures + 1),
+                Err(_) => failures += 1,
             }
         }
     }
@@ -303,34 +369,46 @@ async fn hand_on(inner: &Arc<Inner>, loads: &[Load]) -> Handed {
 }
 
 /// How far the errands have come.
-#[derive(Default)]
 struct Done {
     /// Where each load lies.
     places: Vec<Id>,
-    /// On how many other machines each load is to be before it counts as handed on.
-    wanted: Vec<(usize, usize)>,
+    /// On how many other machines each load is to be before it counts as handed on. Not known: neither is who is to get it.
+    wanted: Vec<Option<usize>>,
     /// On how many each is.
     reached: Vec<usize>,
+    /// Who did not take it.
+    refused_by: Vec<Option<PeerKey>>,
     owners_asked: usize,
-    has_failed: bool,
     is_split: bool,
 }
 
 impl Done {
+    fn new(loads: usize) -> Self {
+        let (places, wanted) = (Vec::with_capacity(loads), vec![None; loads]);
+        Self {
+            places,
+            wanted,
+            reached: vec![0; loads],
+            refused_by: vec![None; loads],
+            owners_asked: 0,
+            is_split: false,
+        }
+    }
+
     fn note(&mut self, inner: &Inner, errand: Result<(Errand, Result<(), CopiesError>), JoinError>) {
-        let Ok((errand, result)) = errand else {
-            self.has_failed = true;
-            return;
-        };
+        // One that broke leaves what it was to bring open.
+        let Ok((errand, result)) = errand else { return };
         self.owners_asked -= usize::from(errand.is_owner);
         match result {
             // Where it turns out to be elsewhere, it is brought there the next time.
             Err(CopiesError::Split) => self.is_split = true,
             Ok(()) => errand.numbers.iter().for_each(|number| self.reached[*number] += 1),
             Err(_) => {
-                // It has changed hands, perhaps.
-                errand.numbers.iter().for_each(|number| inner.reach.forget(self.places[*number]));
-                self.has_failed |= errand.is_owner;
+                for number in &errand.numbers {
+                    // It has changed hands, perhaps.
+                    inner.reach.forget(self.places[*number]);
+                    self.refused_by[*number] = Some(errand.to.key);
+                }
                 if !errand.is_owner {
                     inner.custodian().push_failed(inner.now(), errand.to.key);
                     inner.wake.notify_one();
@@ -340,15 +418,14 @@ impl Done {
     }
 
     fn is_enough(&self) -> bool {
-        self.owners_asked == 0 && self.wanted.iter().all(|(number, wanted)| self.reached[*number] >= *wanted)
+        let mut each = self.wanted.iter().zip(&self.reached);
+        self.owners_asked == 0 && each.all(|(wanted, reached)| wanted.is_none_or(|wanted| *reached >= wanted))
     }
 
     fn handed(&self) -> Handed {
-        match self.is_enough() && !self.has_failed {
-            _ if self.is_split => Handed::Elsewhere,
-            true => Handed::Well,
-            false => Handed::Partly,
-        }
+        let is_open = |number: &usize| self.wanted[*number].is_none_or(|wanted| self.reached[*number] < wanted);
+        let open = (0..self.wanted.len()).filter(is_open).map(|number| (number, self.refused_by[number])).collect();
+        Handed { is_split: self.is_split, open }
     }
 }
 

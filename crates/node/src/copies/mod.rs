@@ -1,9 +1,10 @@
 //! Copies on real machines: `herodotus_replica`'s custodian driven by the clock and the ring, over the store and the peers' connections.
 //!
 //! [`Copies`] is the handle. One task lets the custodian know what the ring and the clock say, and gives each of its orders to a task of its own
-//! ([`orders`]); [`desk`] answers peers, [`bulk`] where it is large; [`exchange`] brings captures over, [`shipping`] many at once; [`follow`] hands on what this machine takes in; [`elsewhere`] lets pages read what others
+//! ([`orders`]); [`desk`] answers peers, [`bulk`] where it is large; [`exchange`] brings captures over, [`shipping`] many at once; [`follow`] hands on what this machine takes in, [`aside`] what was refused; [`elsewhere`] lets pages read what others
 //! hold, from all of them where an owner is silent ([`voices`]); [`split`] spreads hosts that have grown over more places. What is promised is the custodian's and the store's to keep: here is only carrying out.
 
+mod aside;
 mod bulk;
 mod courtesy;
 mod desk;
@@ -22,6 +23,7 @@ mod voices;
 mod wire;
 
 use crate::ring::{Neighbourhood, RingNode};
+use aside::Aside;
 use courtesy::Courtesy;
 use desk::Desk;
 pub(crate) use follow::Followed;
@@ -55,6 +57,8 @@ const RECORD_NEWS_MAX: usize = 1024;
 const SPELLINGS_MAX: usize = 16;
 /// Damaged captures that were come upon and wait to be mended; of more, the scrub takes care.
 const DAMAGED_MAX: usize = 256;
+/// A machine that refuses what it is to keep is asked again after so many times the time in which new captures are handed on, at most: once a minute.
+const REFUSED_WAIT: u32 = 12;
 /// Handings on at once that are acknowledged but not over.
 const RESTS_MAX: usize = 4;
 
@@ -185,7 +189,11 @@ struct Inner {
     /// We go for good: others must hold everything first.
     is_leaving: AtomicBool,
     /// How far what this machine took in has been handed on.
-    followed: watch::Sender<Followed>,
+    followed: watch::Sender<follow::Stand>,
+    /// What some machine refused to take.
+    aside: Mutex<Aside>,
+    /// There is more of it.
+    set_aside: Notify,
     brought: follow::Brought,
     /// The whole ring's, as it was gathered last.
     health: watch::Sender<Option<Arc<HealthView>>>,
@@ -205,6 +213,7 @@ impl Copies {
         let ledger = Ledger::open(&crate::ring::ring_dir(ring.data()).join("ledger"), placement)?;
         settings.custody.copies = usize::from(ring.admission().charter().terms().copies.max(1));
         let (damaged, found_damaged) = mpsc::channel(DAMAGED_MAX);
+        let aside = Aside::new(follow::RETRY.min(settings.follow_every), settings.follow_every * REFUSED_WAIT);
         let inner = Arc::new(Inner {
             damaged,
             reach: Arc::new(Reach::new(ring.clone())),
@@ -229,6 +238,8 @@ impl Copies {
             record_news: broadcast::Sender::new(RECORD_NEWS_MAX),
             is_leaving: AtomicBool::new(false),
             followed: watch::Sender::default(),
+            aside: Mutex::new(aside),
+            set_aside: Notify::new(),
             brought: follow::Brought::default(),
             health: watch::Sender::default(),
             runtime: tokio::runtime::Handle::current(),
@@ -236,6 +247,7 @@ impl Copies {
         inner.ring.set_keeper(Arc::new(Desk::new(&inner)));
         tokio::spawn(run(inner.clone()));
         tokio::spawn(follow::run(inner.clone()));
+        tokio::spawn(aside::run(inner.clone()));
         tokio::spawn(follow::run_records(inner.clone()));
         tokio::spawn(orders::scrub(inner.clone()));
         tokio::spawn(orders::mend_found(inner.clone(), found_damaged));
@@ -396,9 +408,14 @@ impl Copies {
         Everything::new(self.inner.store.clone(), self.inner.catalogue.clone(), Arc::new(self.clone()))
     }
 
-    /// How far what was stored here has been handed on by now.
+    /// How far what was stored here has been handed on by now, but for what is set aside.
     pub(crate) fn followed(&self) -> Followed {
-        *self.inner.followed.borrow()
+        self.inner.followed.borrow().reached
+    }
+
+    /// Whether a capture of this key was refused by a machine that is to have it, and waits for it. To be asked after [`Self::followed`].
+    pub(crate) fn is_set_aside(&self, key: &str) -> bool {
+        self.inner.aside().has_key(key)
     }
 
     /// Waits until everything that was stored here before is durable on as many machines as a write needs.
@@ -414,6 +431,10 @@ impl Inner {
 
     fn taken(&self) -> MutexGuard<'_, Taken> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn aside(&self) -> MutexGuard<'_, Aside> {
+        self.aside.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn now(&self) -> Duration {

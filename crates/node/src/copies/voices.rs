@@ -1,6 +1,6 @@
 //! What those who hold a place say while its owner does not answer for it: one that died a moment ago may have handed its last captures to only some of them.
 //!
-//! Promised: what any of them has is in the answer; that there is nothing is believed only if all of them were heard and one of them answers for the place.
+//! Promised: what any of them has is in the answer; that there is nothing is believed only if all of them were heard and one of them answers for the place, and nobody says that it is not sure.
 
 use super::wire::Reply;
 
@@ -15,6 +15,9 @@ pub(super) struct Voices {
 impl Voices {
     /// `is_sure`: whoever says it was entrusted with the place, and does not only happen to have some of it.
     pub(super) fn hear(&mut self, reply: Reply, is_sure: bool) {
+        if let Reply::Unsure = reply {
+            return self.miss();
+        }
         self.replies.push(reply);
         self.is_sure |= is_sure;
     }
@@ -31,8 +34,16 @@ impl Voices {
     }
 }
 
-fn says_something(reply: &Reply) -> bool {
+/// What was said at the places of one key, if anybody has something, or if those who have not are sure of it.
+pub(super) fn together(mut replies: Vec<Reply>) -> Option<Vec<Reply>> {
+    let all = replies.len();
+    replies.retain(|reply| !matches!(reply, Reply::Unsure));
+    (replies.len() == all || replies.iter().any(says_something)).then_some(replies)
+}
+
+pub(super) fn says_something(reply: &Reply) -> bool {
     match reply {
+        Reply::Unsure => false,
         Reply::Entries(entries) => !entries.is_empty(),
         Reply::Count(count) => *count > 0,
         Reply::Titles(titles) => titles.iter().any(Option::is_some),
@@ -64,5 +75,17 @@ mod tests {
         assert_eq!(heard(&[(0, true), (0, true)], 1), None, "the one that was missed may have it");
         assert_eq!(heard(&[(0, false), (0, false)], 0), None, "nobody was entrusted with it");
         assert_eq!(heard(&[], 0), None);
+    }
+
+    #[test]
+    fn one_who_is_not_sure_says_neither_that_there_is_nothing_nor_anything_against_one_who_has_it() {
+        let mut voices = Voices::default();
+        voices.hear(Reply::Count(0), true);
+        voices.hear(Reply::Unsure, true);
+        assert!(voices.verdict().is_none());
+        let counts = |replies: Vec<Reply>| together(replies).map(|replies| replies.len());
+        assert_eq!(counts(vec![Reply::Count(0), Reply::Unsure]), None, "it may be where nobody is sure");
+        assert_eq!(counts(vec![Reply::Count(1), Reply::Unsure]), Some(1));
+        assert_eq!(counts(vec![Reply::Count(0), Reply::Count(0)]), Some(2));
     }
 }

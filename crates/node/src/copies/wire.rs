@@ -131,6 +131,8 @@ pub(super) enum Reply {
     Shipments {
         form: u8,
     },
+    /// There is nothing here, and that is not to say that there is nothing: too many who may have it are away.
+    Unsure,
 }
 
 /// What is too large for a call. After the head come bytes one way, and a [`Reply`] the other, or bytes only.

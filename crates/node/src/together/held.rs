@@ -4,7 +4,7 @@
 //! where that has it not, from the site.
 
 use crate::copies::Followed;
-use herodotus_ledger::Record;
+use herodotus_ledger::{Name, Record};
 use std::collections::VecDeque;
 
 /// Times that visits were held back, before nothing more is begun until copies are made again.
@@ -28,15 +28,23 @@ impl Held {
         }
     }
 
-    /// What may be told by now.
-    pub(super) fn take_ready(&mut self, arrived: u64, followed: Followed) -> Vec<Record> {
+    /// What may be told by now. `is_aside`: pages of this key are not copied, however far the rest is. They keep nobody else's visits back, or one machine whose disk is full would stop every crawl.
+    pub(super) fn take_ready(
+        &mut self,
+        arrived: u64,
+        followed: Followed,
+        is_aside: impl Fn(&str) -> bool,
+    ) -> Vec<Record> {
+        let is_copied = |record: &mut Record| match &record.name {
+            Name::Url { key, .. } => !is_aside(key),
+            Name::Crawl(_) => true,
+        };
         let mut ready = Vec::new();
         self.0.retain_mut(|visits| {
-            let is_ready = visits.sent <= arrived && visits.copied <= followed;
-            if is_ready {
-                ready.append(&mut visits.records);
+            if visits.sent <= arrived && visits.copied <= followed {
+                ready.extend(visits.records.extract_if(.., is_copied));
             }
-            !is_ready
+            !visits.records.is_empty()
         });
         ready
     }
@@ -49,11 +57,15 @@ impl Held {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use herodotus_ledger::{CrawlId, Name};
+    use herodotus_ledger::CrawlId;
 
     fn visit(n: u8) -> Vec<Record> {
         let name = Name::Url { key: format!("org,example)/{n}"), crawl: CrawlId([0; 16]), spelling: 0 };
         vec![Record { name, version: 2, value: Vec::new() }]
+    }
+
+    fn ready(held: &mut Held, arrived: u64, followed: Followed) -> Vec<Record> {
+        held.take_ready(arrived, followed, |_| false)
     }
 
     #[test]
@@ -64,12 +76,24 @@ mod tests {
         held.hold(9, copied, visit(2));
         held.hold(3, copied.after_now(), visit(3));
         held.hold(0, begun, Vec::new());
-        assert_eq!(held.take_ready(9, begun), [], "no page is copied");
-        assert_eq!(held.take_ready(6, copied), [], "no links of copied pages have arrived");
-        assert_eq!(held.take_ready(7, copied), visit(1));
-        assert_eq!(held.take_ready(9, copied), visit(2));
-        assert_eq!(held.take_ready(9, copied.after_now()), visit(3));
-        assert_eq!(held.take_ready(u64::MAX, copied.after_now()), []);
+        assert_eq!(ready(&mut held, 9, begun), [], "no page is copied");
+        assert_eq!(ready(&mut held, 6, copied), [], "no links of copied pages have arrived");
+        assert_eq!(ready(&mut held, 7, copied), visit(1));
+        assert_eq!(ready(&mut held, 9, copied), visit(2));
+        assert_eq!(ready(&mut held, 9, copied.after_now()), visit(3));
+        assert_eq!(ready(&mut held, u64::MAX, copied.after_now()), []);
+    }
+
+    #[test]
+    fn a_page_that_some_machine_refuses_keeps_its_own_visit_back_and_no_other() {
+        let (copied, mut held) = (Followed::default().after_now(), Held::default());
+        held.hold(1, copied, [visit(1), visit(2)].concat());
+        held.hold(1, copied, visit(3));
+        let is_first = |key: &str| key.ends_with("/1");
+        assert_eq!(held.take_ready(1, copied, is_first), [visit(2), visit(3)].concat());
+        assert_eq!(held.take_ready(1, copied.after_now(), is_first), [], "it is not copied yet");
+        assert_eq!(ready(&mut held, 1, copied), visit(1));
+        assert!(held.0.is_empty());
     }
 
     #[test]
@@ -77,7 +101,7 @@ mod tests {
         let mut held = Held::default();
         (0..HELD_MAX).for_each(|_| held.hold(1, Followed::default(), visit(1)));
         assert!(!held.has_room());
-        held.take_ready(1, Followed::default());
+        ready(&mut held, 1, Followed::default());
         assert!(held.has_room());
     }
 }

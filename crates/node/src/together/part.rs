@@ -161,7 +161,8 @@ impl Ring {
     }
 
     fn take_ready(&self, inner: &Inner) -> Vec<Record> {
-        lock(&self.held).take_ready(inner.courier.arrived(), inner.copies.followed())
+        let (arrived, followed) = (inner.courier.arrived(), inner.copies.followed());
+        lock(&self.held).take_ready(arrived, followed, |key| inner.copies.is_set_aside(key))
     }
 }
 

@@ -28,6 +28,18 @@ pub async fn start(
     copies: u16,
     settings: CopiesSettings,
 ) -> (Machine, RingNode) {
+    start_on(data, number, first, copies, settings, |data| Store::open(data).unwrap().0).await
+}
+
+/// The same with a store of its own kind.
+pub async fn start_on(
+    data: PathBuf,
+    number: u8,
+    first: Option<&RingNode>,
+    copies: u16,
+    settings: CopiesSettings,
+    open: impl FnOnce(&Path) -> Store,
+) -> (Machine, RingNode) {
     std::fs::create_dir(&data).unwrap();
     let listen = std::net::UdpSocket::bind(format!("127.0.0.{number}:0")).unwrap().local_addr().unwrap();
     let ring_settings =
@@ -44,7 +56,7 @@ pub async fn start(
         }
     };
     let ring = RingNode::start(&data, admission, &ring_settings, true).await.unwrap();
-    let (store, _) = Store::open(&data).unwrap();
+    let store = open(&data);
     let indexer = Indexer::start(&data, &store).unwrap();
     let (ours, here, catalogue) = (ring.clone(), store.clone(), indexer.catalogue());
     let copies = tokio::task::spawn_blocking(move || Copies::start(ours, here, catalogue, settings)).await.unwrap();

@@ -7,7 +7,9 @@
 mod copies;
 mod hostile;
 mod machines;
+mod refused;
 mod shipping;
 mod split;
 mod support;
 mod truth;
+mod unsure;

@@ -232,6 +232,13 @@ impl Custodian {
         }
     }
 
+    /// Whether what is not here is nowhere, of a place that we answer for. Not while as many machines around it are away as a write must be durable on: what was acknowledged may lie
+    /// with them alone, and if the ring is cut they go on without us. Of fewer, one that has it is on our side. Once they are given up (after the grace), what we have is all that there is.
+    pub fn is_all_here(&self, place: Id, durable_on: usize) -> bool {
+        let tenure = self.tenures.values().find(|tenure| tenure.owns(place));
+        tenure.is_none_or(|tenure| tenure.away(self.now, &self.config) < durable_on.max(1))
+    }
+
     /// Whether a place is on one of our own arcs.
     pub fn owns(&self, place: Id) -> bool {
         self.tenures.values().any(|tenure| tenure.owns(place))

@@ -330,6 +330,15 @@ impl Tenure {
         self.holdings.iter().filter(|holding| holding.lost_at.is_none()).count()
     }
 
+    /// Machines that may have what is on the arc, are away, and are not given up yet: those who are to hold it, and whoever stood between us and one that is still there. Behind those
+    /// nobody is missed: others came between, and the line that we are shown ends before them.
+    pub(super) fn away(&self, now: Duration, config: &Config) -> usize {
+        let last = self.holdings.iter().rposition(|holding| holding.lost_at.is_none());
+        let reach = self.wanted_reach(now, config).max(last.unwrap_or(0));
+        let missed = |holding: &&Holding| holding.lost_at.is_some() && holding.is_waited_for(now, config);
+        self.holdings[..reach].iter().filter(missed).count()
+    }
+
     fn needed(&self, config: &Config) -> usize {
         config.copies.min(1 + self.holdings.len()).max(1)
     }

@@ -630,3 +630,35 @@ fn what_another_relies_on_is_not_let_go_for_a_grace_and_what_is_being_let_go_is_
     custodian.handle_outcome(minutes(1015), order.id, Outcome::Partly);
     assert!(custodian.vouch(minutes(1015), arc.0, arc.1));
 }
+
+#[test]
+fn that_something_is_nowhere_is_not_said_while_as_many_are_away_as_a_write_needs() {
+    let mut custodian = settled(6, Config::default());
+    let (place, node) = (Id::small(5), Id::small(10));
+    let grace = Config::default().grace;
+    assert!(custodian.is_all_here(place, 2));
+    custodian.peer_dead(minutes(1), machine(20).key);
+    assert!(custodian.is_all_here(place, 2), "what was acknowledged lies on one more");
+    assert!(!custodian.is_all_here(place, 1));
+    custodian.set_line(minutes(2), node, &line(&[30, 40, 50]));
+    assert!(!custodian.is_all_here(place, 2), "20 and 60 may have it");
+    assert!(custodian.is_all_here(place, 3) && custodian.is_all_here(Id::small(50), 2));
+    custodian.set_line(minutes(3), node, &line(&[20, 30, 40, 50]));
+    assert!(custodian.is_all_here(place, 2), "one is back");
+    custodian.set_line(minutes(4), node, &line(&[40, 50]));
+    assert!(!custodian.is_all_here(place, 2));
+    carry_out(&mut custodian, minutes(4) + grace);
+    assert!(custodian.is_all_here(place, 2), "they are given up");
+}
+
+#[test]
+fn who_only_follows_further_back_than_before_is_not_missed() {
+    let config = Config { copies: 3, ..Config::default() };
+    let mut custodian = settled(6, config);
+    let (place, node) = (Id::small(5), Id::small(10));
+    // Two came between, and the line is shown no longer than it was.
+    custodian.set_line(minutes(1), node, &line(&[15, 20, 25, 30, 40]));
+    assert!(custodian.is_all_here(place, 1));
+    custodian.set_line(minutes(2), node, &line(&[15, 20, 25, 40, 50]));
+    assert!(!custodian.is_all_here(place, 1), "30 stood before one that is there");
+}

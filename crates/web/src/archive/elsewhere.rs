@@ -77,6 +77,9 @@ pub enum Away {
     /// It may go better the next time.
     #[error("none of the machines that hold this answered ({asked} were asked)")]
     Silent { asked: usize },
+    /// Nothing was found, and too many of those who may have it are away to say that there is nothing. It may go better the next time.
+    #[error("nothing was found on the machines that are there, and too many are away to say that there is nothing")]
+    Unsure,
     /// The others are at fault, all of them: their disks, or their honesty.
     #[error("what the machines that hold this gave fails its digest, so that none of it is shown ({asked} were asked)")]
     False { asked: usize },

@@ -2,6 +2,7 @@
 
 use super::Reader;
 use crate::answer::{self, Trouble};
+use crate::archive::Away;
 use crate::lookup::Want;
 use crate::site::Site;
 use crate::wayback::{Ask, Modifier, When};
@@ -62,6 +63,10 @@ pub(super) async fn page(site: &Site, reader: &Reader, ask: &Ask, want: Want) ->
 
 /// What a frame shows where the archive has something that cannot be had just now.
 pub(super) fn away(trouble: &Trouble) -> Response {
+    let (why, rest) = match trouble {
+        Trouble::Away(Away::Unsure) => ("Of this ", "If it was archived, it is not lost."),
+        _ => ("This lies on other machines, and ", "Nothing is lost."),
+    };
     let markup = html! {
         (DOCTYPE)
         html lang="en" {
@@ -74,8 +79,8 @@ pub(super) fn away(trouble: &Trouble) -> Response {
             body {
                 main {
                     h1 { "Not to be had just now" }
-                    p { "This lies on other machines, and " (trouble.sentence()) "." }
-                    p { "Nothing is lost. " a href="" { "Try again" } " in a moment." }
+                    p { (why) (trouble.sentence()) "." }
+                    p { (rest) " " a href="" { "Try again" } " in a moment." }
                 }
             }
         }

@@ -10,7 +10,7 @@ mod missing;
 mod range;
 mod stray;
 
-use crate::answer::{self, Trouble};
+use crate::answer::{self, Trouble, if_sure};
 use crate::guard;
 use crate::limits::REWRITE_STEP_BYTES;
 use crate::lookup::{self, Want};
@@ -260,7 +260,10 @@ fn find(site: &Site, url: &str, at: Timestamp, want: Want, base: &str) -> Result
     let Some(entry) = lookup::choose(site, url, at, want)? else { return Ok(None) };
     let entity = lookup::entity(site, &entry)?;
     let target_stamp = match head::location(&entity) {
-        Some(target) => lookup::choose(site, &target, entry.id.time, Want::Embed)?.map(|e| e.id.time.digits14()),
+        Some(target) => {
+            let found = if_sure(lookup::choose(site, &target, entry.id.time, Want::Embed))?;
+            found.map(|e| e.id.time.digits14())
+        }
         None => None,
     };
     let links = memento::links(site, base, &entry, want == Want::Page)?;

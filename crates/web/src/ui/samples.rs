@@ -79,6 +79,7 @@ pub(super) fn pages(words: Words<'_>) -> Vec<(&'static str, Response)> {
         Trouble::Unanswered(words.title.to_owned()),
         Trouble::Ours(words.title.to_owned()),
         Trouble::Away(Away::Silent { asked: 6 }),
+        Trouble::Away(Away::Unsure),
         Trouble::Away(Away::False { asked: 6 }),
     ];
     pages.extend(troubles.map(|trouble| ("trouble", trouble::TroublePage(trouble).into_response())));

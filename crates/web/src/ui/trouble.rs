@@ -62,6 +62,15 @@ fn words(trouble: &Trouble) -> (&'static str, Markup) {
                 }
             },
         ),
+        Trouble::Away(Away::Unsure) => (
+            "Whether there is anything cannot be said",
+            html! {
+                p {
+                    "Some machines of this ring have fallen silent, and may have what the others have not. " a href="" { "Try again" }
+                    " in a moment: within a quarter of an hour they are back, or given up. See " a href="/ring/health" { "how the ring is" } "."
+                }
+            },
+        ),
         Trouble::Away(Away::False { .. }) => (
             "What came was not what was archived",
             html! {

@@ -11,7 +11,7 @@ use super::limits::{
 };
 use super::walk::{behind, end_of, end_version};
 use super::{Child, Host, MediaCount};
-use crate::answer::Trouble;
+use crate::answer::{Trouble, if_sure};
 use crate::site::Site;
 use herodotus_base::limits::URL_BYTES_MAX;
 use herodotus_page::{host_range, surt};
@@ -169,7 +169,7 @@ impl Folder {
                 let page = format!("{}{name}", self.prefix);
                 // `0` comes next after `/`.
                 let next_at = format!("{page}0");
-                let is_shown_already = archive.count(&page)? > 0 && !name.is_empty();
+                let is_shown_already = if_sure(archive.count(&page))? > 0 && !name.is_empty();
                 Ok((if is_shown_already { None } else { self.folder(site, entry, name, None)? }, next_at))
             }
             Step::Query(name) => {

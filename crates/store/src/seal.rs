@@ -38,7 +38,7 @@ pub(crate) struct Sealer<'a> {
     writer: &'a mut PackWriter,
     ops: Vec<Op>,
     waiting: Waiting,
-    /// Bodies that this very seal brings.
+    /// Bodies that this very seal brings, or has found to be readable in blocks of their own.
     new_bodies: HashMap<BodyKey, NewBody>,
     /// The last item of the URL at hand: the likeliest base of the next.
     last: Option<Version>,
@@ -188,13 +188,13 @@ impl<'a> Sealer<'a> {
                 self.new_bodies.entry(key).or_insert(NewBody::Blob);
             }
             Body::Bytes(bytes, _) => match self.known_body(id, &key, &digest, mended.is_none())? {
-                Some((place, version)) => {
+                Known::Kept(place, version) => {
                     stored.place = place;
                     stored.plan = BodyPlan::Source(key, BodySource::Known);
                     owner = version;
                 }
-                None => {
-                    self.store_body(&mut stored, key, capture, bytes, &media)?;
+                Known::Anew { in_block } => {
+                    self.store_body(&mut stored, key, capture, bytes, &media, in_block)?;
                     if stored.place == Where::Here {
                         inline = stored.unfolded.as_deref().unwrap_or(bytes);
                         self.new_bodies.insert(key, NewBody::Item(id.clone()));
@@ -225,7 +225,8 @@ impl<'a> Sealer<'a> {
         }
     }
 
-    /// Decides how a body that nobody has yet is kept.
+    /// Decides how a body is kept that nobody has yet, or has so that it can be leant on. `in_block`: the index knows it already, in a block of its own
+    /// or not. It finds a body in one place, and those who have theirs in a block look there and nowhere else: so what it knows stays what it is.
     fn store_body(
         &mut self,
         stored: &mut Stored,
@@ -233,18 +234,26 @@ impl<'a> Sealer<'a> {
         capture: &Capture,
         bytes: &[u8],
         media: &str,
+        in_block: Option<bool>,
     ) -> Result<()> {
         stored.plan = BodyPlan::InItem(key);
         let compressed = is_compressed_media(media);
-        if !compressed && let Some((unfolded, layers)) = coding::unfold(&capture.main.head, bytes) {
+        if !compressed
+            && in_block != Some(true)
+            && let Some((unfolded, layers)) = coding::unfold(&capture.main.head, bytes)
+        {
             (stored.unfolded, stored.layers) = (Some(unfolded), layers);
             return Ok(());
         }
         let coded = ResponseHead::parse(&capture.main.head).is_some_and(|h| !h.content_encodings().is_empty());
         let hopeless = || compressed || (coded || !is_text_media(media)) && compress::is_incompressible(bytes);
-        if bytes.len() >= RAW_BLOCK_BYTES_MIN && hopeless() {
+        if in_block.unwrap_or_else(|| bytes.len() >= RAW_BLOCK_BYTES_MIN && hopeless()) {
             let offset = self.writer.put(BlockKind::Raw, false, bytes, bytes.len())?;
             let at = BodyAt::Raw { pack: self.writer.number(), offset };
+            if in_block.is_some() {
+                // Whoever else has it is read from here too, from now on.
+                self.ops.push(Op::Body(key, at));
+            }
             stored.place = Where::Raw;
             stored.plan = BodyPlan::Source(key, BodySource::New(at));
             self.new_bodies.insert(key, NewBody::Raw);
@@ -253,33 +262,41 @@ impl<'a> Sealer<'a> {
     }
 
     /// Who has this body already, and, if it is an item, the item.
-    fn known_body(&mut self, id: &EntryKey, key: &BodyKey, digest: &Sha256, may_lean: bool) -> Result<Option<Known>> {
-        if !may_lean {
-            return Ok(None);
-        }
+    fn known_body(&mut self, id: &EntryKey, key: &BodyKey, digest: &Sha256, may_lean: bool) -> Result<Known> {
+        let anew = |in_block| Ok(Known::Anew { in_block: Some(in_block) });
         if let Some(new) = self.new_bodies.get(key) {
-            return Ok(match new {
-                NewBody::Raw => Some((Where::Raw, None)),
-                NewBody::Blob => None,
+            return match new {
+                _ if !may_lean => anew(matches!(new, NewBody::Raw)),
+                NewBody::Raw => Ok(Known::Kept(Where::Raw, None)),
+                NewBody::Blob => anew(false),
                 NewBody::Item(id) => {
                     let version = self.last.clone().filter(|last| last.id == *id);
-                    Some((Where::With(id.clone()), version))
+                    Ok(Known::Kept(Where::With(id.clone()), version))
                 }
-            });
+            };
         }
         if self.owner.as_ref().is_none_or(|(of, _)| of != key) {
             self.owner = None;
         }
-        Ok(match self.reader.body_place(digest)?.map(|place| place.at) {
-            Some(BodyAt::Raw { .. }) => Some((Where::Raw, None)),
-            Some(BodyAt::Item(place)) => {
+        let Some(place) = self.reader.body_place(digest)? else { return Ok(Known::Anew { in_block: None }) };
+        match place.at {
+            BodyAt::Raw { pack, offset } if may_lean && self.reader.packs.block(pack, offset).is_ok() => {
+                // Once in a seal is enough.
+                self.new_bodies.insert(*key, NewBody::Raw);
+                Ok(Known::Kept(Where::Raw, None))
+            }
+            BodyAt::Raw { .. } => anew(true),
+            BodyAt::Item(place) if may_lean => {
                 if self.owner.is_none() {
                     self.owner = self.owner_at(id, place, digest)?.map(|owner| (*key, owner));
                 }
-                self.owner.clone().map(|(_, owner)| (Where::With(owner.id.clone()), Some(owner)))
+                match self.owner.clone() {
+                    Some((_, owner)) => Ok(Known::Kept(Where::With(owner.id.clone()), Some(owner))),
+                    None => anew(false),
+                }
             }
-            Some(BodyAt::Blob) | None => None,
-        })
+            BodyAt::Item(_) | BodyAt::Blob => anew(false),
+        }
     }
 
     /// The capture at a place, if it is readable and has this body. If not, the body is simply stored once more.
@@ -529,8 +546,14 @@ fn frame_bytes_behind(raw_len: usize, packed_len: usize) -> usize {
     (bytes as usize).clamp(FRAME_BYTES, FRAME_BYTES_MAX)
 }
 
-/// Where a body is already, and the item that has it, if one does.
-type Known = (Where, Option<Version>);
+/// What is known of a body that a capture brings.
+enum Known {
+    /// Where it is already, and the item that has it, if one does.
+    Kept(Where, Option<Version>),
+    /// It is stored with this capture. `in_block`: the index knows it, and whether that is in a block of its own; but it cannot be read there, or nothing is to
+    /// lean on it.
+    Anew { in_block: Option<bool> },
+}
 
 /// What was decided about a body.
 struct Stored {

@@ -8,8 +8,9 @@ use herodotus_ledger::{Name as RecordName, Record, open_bundle, pack_bundle};
 use herodotus_net::Address;
 use herodotus_ring::Contact;
 use herodotus_store::parcel::{LackingBlob, Outcome, Parcel, Taken, open_capture};
-use herodotus_store::{Body, Capture, EntryKey};
+use herodotus_store::{Body, Capture, EntryKey, Error as StoreError};
 use std::collections::HashSet;
+use std::ops::Range;
 use std::sync::Arc;
 use tokio::io::AsyncWriteExt;
 use tokio::sync::mpsc;
@@ -142,6 +143,7 @@ async fn bring_parcels(
             Ok(inner.store.parcel(left, |base| knows(base), PARCEL_BYTES_MAX)?)
         });
         let (parcel, covered) = packing.await?;
+        let sent = at..at + covered;
         at += covered.max(1);
         parcel.unreadable.iter().for_each(|(id, _)| inner.come_upon_damage(id));
         if parcel.entries == 0 {
@@ -155,8 +157,8 @@ async fn bring_parcels(
         if haste == Haste::Mending {
             inner.courtesy.turn_out(parcel.bytes.len()).await;
         }
-        let (inner, to) = (inner.clone(), to.clone());
-        under_way.spawn(async move { bring_parcel(&inner, &to, parcel, spread).await });
+        let (inner, to, ids) = (inner.clone(), to.clone(), ids.clone());
+        under_way.spawn(async move { bring_parcel(&inner, &to, parcel, spread, (ids, sent)).await });
     }
     while let Some(sent) = under_way.join_next().await {
         lacking.extend(sent.map_err(broken)??);
@@ -164,11 +166,13 @@ async fn bring_parcels(
     Ok(lacking)
 }
 
+/// `ids` has, in the range that is given, what the parcel is of.
 async fn bring_parcel(
     inner: &Arc<Inner>,
     to: &Contact,
     parcel: Parcel,
     spread: bool,
+    (ids, sent): (Arc<Vec<EntryKey>>, Range<usize>),
 ) -> Result<Vec<EntryKey>, CopiesError> {
     inner.counters.brought(parcel.bytes.len());
     let reply = match parcel.needs_stream {
@@ -181,10 +185,31 @@ async fn bring_parcel(
             true => CopiesError::Odd("the owner of a place says that it is not its own: the ring is mending"),
             false => CopiesError::Split,
         }),
-        Reply::Taken { refused: 0, lacking_base, .. } => Ok(lacking_base.iter().filter_map(Name::id).collect()),
-        Reply::Taken { .. } => Err(CopiesError::Odd("a machine refuses what it is to keep")),
+        Reply::Taken { refused, lacking_base, .. } => {
+            if refused > 0 && damaged_among(inner, ids, sent).await? < refused {
+                return Err(CopiesError::Odd("a machine refuses what it is to keep"));
+            }
+            Ok(lacking_base.iter().filter_map(Name::id).collect())
+        }
         _ => Err(CopiesError::Odd("an answer to another question")),
     }
+}
+
+/// How many of what another machine was brought are damaged here; they are mended. A parcel is not proved when it is made, so what was bad when it was written shows only
+/// when somebody refuses it. That is no reason to bring nothing else, then or ever.
+async fn damaged_among(inner: &Arc<Inner>, ids: Arc<Vec<EntryKey>>, sent: Range<usize>) -> Result<u32, CopiesError> {
+    inner
+        .blocking(move |inner| {
+            let mut damaged = 0;
+            for id in ids.get(sent).unwrap_or_default() {
+                if let Err(StoreError::Damaged(_)) = inner.store.audit_digest(id, &[0; 32]) {
+                    inner.come_upon_damage(id);
+                    damaged += 1;
+                }
+            }
+            Ok(damaged)
+        })
+        .await
 }
 
 /// Fetches captures and records from a machine and keeps them durably.
@@ -216,8 +241,8 @@ async fn fetch_captures(
         while let Some(parcel) = arrived.recv().await {
             inner.courtesy.turn_in(parcel.len()).await;
             let taken = take_in(inner, &address, Arc::new(Bytes(parcel))).await?;
-            let is_odd = |outcome: &Outcome| matches!(outcome, Outcome::Refused(_) | Outcome::LacksBlob);
-            if taken.entries.iter().any(|(_, outcome)| is_odd(outcome)) {
+            // What was refused is damaged there, and passed over as if it could not be read; it keeps nothing else from coming.
+            if taken.entries.iter().any(|(_, outcome)| *outcome == Outcome::LacksBlob) {
                 return Err(CopiesError::Odd("a machine gave something other than what was asked for"));
             }
             lacking.extend(taken.lacking_bases().map(Name::of));

@@ -70,7 +70,9 @@ impl Read for FarBlob {
             let Some(stream) = self.stream.as_mut().filter(|_| self.at < self.len && !out.is_empty()) else {
                 return Ok(0);
             };
-            let read = self.inner.runtime.block_on(tokio::time::timeout(SILENCE_MAX, stream.read(out)));
+            // The clock is the runtime's, and whoever reads need not be one of its threads.
+            let read = async { tokio::time::timeout(SILENCE_MAX, stream.read(out)).await };
+            let read = self.inner.runtime.block_on(read);
             match read {
                 Ok(Ok(n)) if n > 0 => {
                     self.at += n as u64;

@@ -9,8 +9,10 @@ use herodotus_node::copies::CopiesSettings;
 use herodotus_store::archive::{ImportOptions, import};
 use herodotus_store::key_of;
 use herodotus_web::Elsewhere;
+use herodotus_web::archive::Away;
 use herodotus_web::peers::Peers;
 use machines::{Machine, start, write_pages};
+use std::io::Read;
 use std::ops::Range;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -114,6 +116,39 @@ fn damage_that_an_audit_comes_upon_is_mended_before_the_disk_is_read_through() {
     let damaged = || holder.store.scrub(None, u64::MAX).unwrap().0.len();
     assert!(damaged() > 0, "nothing was harmed");
     until("it is mended", || damaged() == 0);
+}
+
+/// Whoever shows it tells the reader to try again, and does not take it for a fault of the archive.
+#[test]
+fn a_large_body_that_breaks_off_on_its_way_is_away_and_not_broken() {
+    let (dir, runtime) = (tempfile::tempdir().unwrap(), runtime());
+    let settings = CopiesSettings { durable_on: 1, ..CopiesSettings::default().at_pace(0.01) };
+    let (owner, ring) = runtime.block_on(start(dir.path().join("owner"), 133, None, 1, settings.clone()));
+    let (other, _ring) = runtime.block_on(start(dir.path().join("other"), 134, Some(&ring), 1, settings));
+    let (path, host) = (owner.data.join("large.warc"), host_of(&owner, &other));
+    let line = |line| Sha256::of(format!("{line}").as_bytes()).to_string() + "\n";
+    write_pages(&path, &host, 0..1, 0, |_| (0..120_000).map(line).collect());
+    import(&owner.store, &path, &ImportOptions::default(), |_| {}).unwrap();
+    let id = owner.names().into_iter().next().unwrap();
+    let body = owner.store.read(&id).unwrap().unwrap().main.body;
+    let read = || {
+        let mut bytes = Vec::new();
+        let mut reader = other.copies.blob(&id, &body.digests().sha256, 0).unwrap();
+        let result = reader.read_to_end(&mut bytes);
+        (result, bytes.len() as u64)
+    };
+    let (result, len) = read();
+    assert!(result.is_ok() && len == body.len(), "{result:?} {len}");
+    let blob = std::fs::read_dir(owner.data.join("blobs")).unwrap().next().unwrap().unwrap().path();
+    let mut bytes = std::fs::read(&blob).unwrap();
+    let last = bytes.len() - bytes.len() / 8;
+    bytes[last] ^= 1;
+    std::fs::write(&blob, bytes).unwrap();
+    let (result, len) = read();
+    let error = result.expect_err("nobody has the rest");
+    let away = error.get_ref().and_then(|inner| inner.downcast_ref::<Away>());
+    assert!(matches!(away, Some(Away::Silent { .. })), "{error:?}");
+    assert!(len > 0 && len < body.len(), "{len}");
 }
 
 #[test]

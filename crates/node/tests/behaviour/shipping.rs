@@ -4,14 +4,21 @@
 
 use crate::machines;
 
-use herodotus_base::Sha256;
+use bytes::Bytes;
+use herodotus_base::{Sha256, Timestamp};
+use herodotus_net::{BoxFuture, Caller, Endpoint, Kind as Calls, Refusal, Service, Settings};
 use herodotus_node::copies::CopiesSettings;
-use herodotus_store::EntryKey;
+use herodotus_node::ring::{RingSettings, admit, machine_secret};
 use herodotus_store::archive::{ImportOptions, import};
+use herodotus_store::parcel::shipment::limits::SHIPMENT_BYTES_MAX;
+use herodotus_store::{Body, Capture, EntryKey, Kind, Record};
+use herodotus_web::peers::Peers;
 use machines::{Machine, start, write_pages};
 use std::collections::HashSet;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tokio::io::AsyncWriteExt;
 
 const WAIT_MAX: Duration = Duration::from_secs(60);
 const HOSTS: usize = 12;
@@ -54,23 +61,31 @@ fn assert_same(one: &Machine, other: &Machine) {
     assert!(other.store.verify(|_, _| {}).unwrap().damaged.is_empty());
 }
 
+/// Pages of some hosts, in some versions; and what else there is of each.
+fn fill(machine: &Machine, besides: impl Fn(&str) -> Option<Capture>) {
+    for host in 0..HOSTS {
+        if let Some(capture) = besides(&format!("http://host-{host}.example/besides")) {
+            machine.store.append(capture).unwrap();
+        }
+        for version in 0..VERSIONS {
+            let path = machine.data.join("pages.warc");
+            write_pages(&path, &format!("host-{host}.example"), 0..PAGES, version, |page| {
+                let line = |line| Sha256::of(format!("{host} {page} {line}").as_bytes()).to_string() + "\n";
+                (0..40).map(line).chain([format!("version {version}\n")]).collect()
+            });
+            import(&machine.store, &path, &ImportOptions::default(), |_| {}).unwrap();
+        }
+    }
+    machine.store.seal().unwrap();
+}
+
 #[test]
 fn a_newcomer_gets_blocks_as_they_lie_and_what_is_partly_there_in_parcels() {
     let dir = tempfile::tempdir().unwrap();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let settings = CopiesSettings::default().at_pace(0.01);
     let (first, ring) = runtime.block_on(start(dir.path().join("first"), 131, None, 2, settings.clone()));
-    for host in 0..HOSTS {
-        for version in 0..VERSIONS {
-            let path = first.data.join("pages.warc");
-            write_pages(&path, &format!("host-{host}.example"), 0..PAGES, version, |page| {
-                let line = |line| Sha256::of(format!("{host} {page} {line}").as_bytes()).to_string() + "\n";
-                (0..40).map(line).chain([format!("version {version}\n")]).collect()
-            });
-            import(&first.store, &path, &ImportOptions::default(), |_| {}).unwrap();
-        }
-    }
-    first.store.seal().unwrap();
+    fill(&first, |_| None);
     assert_eq!(first.names().len(), ALL);
     let (second, _ring) = runtime.block_on(start(dir.path().join("second"), 132, Some(&ring), 2, settings));
     until("the newcomer has everything", || second.names().len() == ALL);
@@ -93,4 +108,93 @@ fn a_newcomer_gets_blocks_as_they_lie_and_what_is_partly_there_in_parcels() {
     second.store.compact(false, |_, _| {}).unwrap();
     until("they are back once more", || second.names().len() == ALL);
     assert_same(&first, &second);
+}
+
+/// A capture whose bytes are not those of its digest, as bad memory would have written it: the disk finds nothing wrong with it.
+fn bad(url: &str) -> Capture {
+    let (time, head) = (Timestamp::parse("20240301").unwrap(), b"HTTP/1.1 200 OK\r\n\r\n".to_vec());
+    let text: String = (0..40).map(|line| format!("{line} of {url}\n")).collect();
+    let mut main = Record::new(Kind::Response, url, time, head, Body::new(text.clone().into_bytes()));
+    main.body = Body::Bytes(text.replace('4', "5").into_bytes().into(), main.body.digests());
+    Capture { url: url.to_owned(), time, main, companions: Vec::new() }
+}
+
+/// Breaking off there would break off each time, and nothing would ever be known to lie on two machines.
+#[test]
+fn what_is_refused_is_left_out_and_its_comparison_ends_well() {
+    // Enough for shipments, and for a block that is not too small for them.
+    const BAD: usize = 80;
+    let dir = tempfile::tempdir().unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let mut settings = CopiesSettings::default().at_pace(0.01);
+    // Nobody fails an audit for what is damaged: this is about what is brought and fetched.
+    settings.custody.audit_every = Duration::from_secs(60 * 60);
+    let (first, ring) = runtime.block_on(start(dir.path().join("first"), 135, None, 2, settings.clone()));
+    // On arcs of either machine, a block of nothing else, which is shipped each time; and one in a block with others.
+    for host in 0..HOSTS {
+        for n in 0..BAD {
+            first.store.append(bad(&format!("http://host-{host}.example/bad/{n}"))).unwrap();
+        }
+        first.store.seal().unwrap();
+    }
+    fill(&first, |url| Some(bad(url)));
+    let (damaged, _) = first.store.scrub(None, u64::MAX).unwrap();
+    assert_eq!((first.names().len(), damaged.len()), (ALL + HOSTS * (BAD + 1), HOSTS * (BAD + 1)));
+    let (second, _ring) = runtime.block_on(start(dir.path().join("second"), 136, Some(&ring), 2, settings));
+    let good: Vec<EntryKey> = first.names().into_iter().filter(|id| !damaged.contains(id)).collect();
+    until("the newcomer has everything that is good", || second.names().iter().eq(&good));
+    until("all of it is known to lie on two machines", || {
+        let view = first.copies.health().unwrap_or_default();
+        matches!(view.objects[..], [objects] if objects.copies == 2 && objects.objects >= ALL as u64)
+    });
+    assert!(second.store.verify(|_, _| {}).unwrap().damaged.is_empty());
+}
+
+/// A machine that asks and is never asked.
+struct Nobody;
+
+impl Service for Nobody {
+    fn call(&self, _: Caller, kind: Calls, _: Bytes) -> BoxFuture<Result<Bytes, Refusal>> {
+        Box::pin(async move { Err(Refusal::UnknownKind(kind.0)) })
+    }
+}
+
+/// They last for as long as a machine is being filled.
+#[test]
+fn while_as_many_streams_of_shipments_are_under_way_as_may_be_questions_are_answered() {
+    const COPIES: Calls = Calls(2);
+    // As the wire has them, for ever.
+    const TAKE_SHIPMENTS: &[u8] = &[4];
+    const GIVE_SHIPMENTS: &[u8] = &[5];
+    const COUNT_OF_A: &[u8] = &[10, 1, b'a'];
+    const COUNTED_NONE: &[u8] = &[12, 0];
+    const STREAMS_AT_ONCE: usize = 4;
+    let dir = tempfile::tempdir().unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let (_first, ring) =
+        runtime.block_on(start(dir.path().join("first"), 137, None, 2, CopiesSettings::default().at_pace(0.01)));
+    runtime.block_on(async {
+        let data = dir.path().join("asking");
+        std::fs::create_dir(&data).unwrap();
+        let listen = "127.0.0.138:0".parse().unwrap();
+        let ticket = ring.invite(Duration::from_secs(600)).unwrap();
+        let ring_settings = RingSettings { listen: vec![listen], ..RingSettings::default() };
+        let admission = Arc::new(admit(&data, &ticket, &ring_settings).await.unwrap());
+        let settings = Settings::new(machine_secret(&data).unwrap(), [listen]);
+        let asking = Endpoint::bind(settings, admission, Arc::new(Nobody)).await.unwrap();
+        let mut streams = Vec::new();
+        for head in [TAKE_SHIPMENTS, GIVE_SHIPMENTS].repeat(STREAMS_AT_ONCE) {
+            let mut stream = asking.stream(ticket.issuer(), COPIES, Bytes::from_static(head)).await.unwrap();
+            // The beginning of something long, and more of it than is let in unread: the other has begun to read when this is written.
+            let len = (SHIPMENT_BYTES_MAX as u32).to_be_bytes();
+            stream.write_all(&len).await.unwrap();
+            stream.write_all(&vec![0; 2 << 20]).await.unwrap();
+            streams.push(stream);
+        }
+        let question = Bytes::from_static(COUNT_OF_A);
+        let answer = asking.call(ticket.issuer(), COPIES, question, WAIT_MAX / 2).await;
+        assert_eq!(answer.expect("nobody waits for shipments"), COUNTED_NONE);
+        drop(streams);
+        asking.close().await;
+    });
 }

@@ -324,6 +324,109 @@ fn a_large_body_is_mended_by_writing_it_again() {
     assert!(!store.mend(film).unwrap());
 }
 
+/// What a reader finds now, after everything was moved, and with an index that was made again.
+fn assert_all_read(store: Store, disk: &SimDisk, all: &[Capture]) {
+    let assert_read = |store: &Store, when: &str| {
+        for capture in all {
+            assert_eq!(store.read(&capture.id()).unwrap().as_ref(), Some(capture), "{when}: {}", capture.url);
+        }
+    };
+    assert_read(&store, "as it was stored");
+    drop(store);
+    let store = open(disk);
+    assert_read(&store, "with an index made again");
+    store.compact(true, |_, _| {}).unwrap();
+    assert_read(&store, "compacted");
+}
+
+/// It was given whole once more: to lean on what cannot be read would lose it a second time.
+#[test]
+fn a_picture_that_is_damaged_and_comes_again_is_kept_again_and_mends_the_first() {
+    let (disk, engine) = (SimDisk::new(), MemoryEngine::new());
+    let store = open_with(&disk, &engine);
+    let first = picture("https://example.org/a.png", 1, 1);
+    store.append(first.clone()).unwrap();
+    store.seal().unwrap();
+    // The first block of the pack: the picture's own.
+    disk.flip_bit(PACK, 100, 1);
+    assert_eq!(scrub(&store, 1), [first.id()]);
+    let again = [picture("https://example.org/a.png", 2, 1), picture("https://other.example/b.png", 3, 1)];
+    for capture in &again {
+        assert_eq!(store.append(capture.clone()).unwrap(), Appended::Stored);
+    }
+    store.seal().unwrap();
+    assert_eq!(scrub(&store, 1), []);
+    let [second, third] = again;
+    assert_all_read(store, &disk, &[first, second, third]);
+}
+
+/// The index finds a body in one place, and there it stands in an item: a block of its own would be found by nobody.
+#[test]
+fn a_picture_whose_bytes_came_before_as_text_that_is_damaged_is_kept_with_its_capture() {
+    let (disk, engine) = (SimDisk::new(), MemoryEngine::new());
+    let store = open_with(&disk, &engine);
+    let text = with_body("https://example.org/a", 1, "text/plain", noise(1, 3000));
+    store.append(text.clone()).unwrap();
+    store.seal().unwrap();
+    drop(store);
+    disk.flip_bit(PACK, 100, 1);
+    let store = open_with(&disk, &engine);
+    assert_eq!(scrub(&store, 1), [text.id()]);
+    let pictures = [picture("https://example.org/b.png", 2, 1), picture("https://other.example/c.png", 3, 1)];
+    for capture in &pictures {
+        store.append(capture.clone()).unwrap();
+        store.seal().unwrap();
+        assert_eq!(store.read(&capture.id()).unwrap().as_ref(), Some(capture));
+    }
+    assert_eq!(scrub(&store, 1), [text.id()]);
+    assert!(store.mend(text.clone()).unwrap());
+    let [second, third] = pictures;
+    assert_all_read(store, &disk, &[text, second, third]);
+}
+
+/// The other way round: the text has the picture's block, and is written anew.
+#[test]
+fn mending_what_shares_the_block_of_a_picture_does_not_take_it_from_the_picture() {
+    let (disk, engine) = (SimDisk::new(), MemoryEngine::new());
+    let store = open_with(&disk, &engine);
+    let picture = picture("https://example.org/a.png", 1, 1);
+    store.append(picture.clone()).unwrap();
+    store.seal().unwrap();
+    let text = with_body("https://example.org/b", 2, "text/plain", noise(1, 3000));
+    store.append(text.clone()).unwrap();
+    store.seal().unwrap();
+    let place = store.entry(&text.id()).unwrap().unwrap().place.unwrap();
+    drop(store);
+    // Behind the header of its block.
+    disk.flip_bit(PACK, place.offset + 40, 1);
+    let store = open_with(&disk, &engine);
+    assert_eq!(scrub(&store, 1), [text.id()]);
+    assert!(store.mend(text.clone()).unwrap());
+    assert_eq!(scrub(&store, 1), []);
+    assert_all_read(store, &disk, &[picture, text]);
+}
+
+/// A body that is a file here, and comes once more in memory.
+#[test]
+fn a_picture_whose_bytes_are_a_file_of_another_is_read_too() {
+    for is_sealed_between in [true, false] {
+        let disk = SimDisk::new();
+        let store = open(&disk);
+        let mut writer = store.blob_writer("image/png").unwrap();
+        writer.write_all(&noise(1, 3000)).unwrap();
+        let mut filed = picture("https://example.org/a.png", 1, 1);
+        filed.main.body = writer.finish().unwrap();
+        let held = picture("https://example.org/b.png", 2, 1);
+        store.append(filed.clone()).unwrap();
+        if is_sealed_between {
+            store.seal().unwrap();
+        }
+        store.append(held.clone()).unwrap();
+        store.seal().unwrap();
+        assert_all_read(store, &disk, &[filed, held]);
+    }
+}
+
 /// It comes back damaged, and is written anew instead of being made visible.
 #[test]
 fn what_was_released_and_damaged_comes_back_whole() {

@@ -376,6 +376,25 @@ fn a_patch_to_what_was_mended_since_is_left_for_a_parcel_at_once() {
 }
 
 #[test]
+fn where_the_same_body_is_damaged_already_a_body_beside_is_kept_and_mends_it() {
+    let (ours, theirs) = (picture("https://example.org/a.png", 1, 1), picture("https://mirror.example/b.png", 2, 1));
+    let from = sealed(std::slice::from_ref(&theirs));
+    let disk = SimDisk::new();
+    let to = open_on(&disk);
+    to.append(ours.clone()).unwrap();
+    to.seal().unwrap();
+    // The first block of a pack: the picture's own.
+    disk.flip_bit("packs/00000001.pack", 100, 1);
+    assert!(matches!(to.read(&ours.id()), Err(Error::Damaged(_))));
+    let trip = ship(&from, &to, &[theirs.id()], 0);
+    assert_eq!(trip.outcomes.get(&theirs.id()), Some(&Outcome::Stored), "{trip:?}");
+    to.seal().unwrap();
+    for capture in [theirs, ours] {
+        assert_eq!(to.read(&capture.id()).unwrap(), Some(capture));
+    }
+}
+
+#[test]
 fn without_room_nothing_of_a_shipment_is_taken_nothing_breaks_and_with_room_it_goes_on() {
     let pages: Vec<Capture> = (0..80).map(|n| page(&format!("https://example.org/{n}"), n, n as u32)).collect();
     let from = sealed(&pages);

@@ -238,7 +238,7 @@ impl Shipper {
         }
         let base = self.base_of(&id, place, &patch)?;
         if self.is_mended_since(&base, place)? {
-            // The other would put it on bytes that it was not made to, and refuse it. Whoever makes a parcel reads it first.
+            // The other would put it on bytes that it was not made to, and refuse it or keep something else. Whoever makes a parcel reads it first.
             return Ok(Loaded::Left);
         }
         let target = match self.numbers.get(&base).copied() {

@@ -355,7 +355,11 @@ impl<'a> Receiver<'a> {
             Lean::Nothing | Lean::Here => true,
             // Where it is in an item, whoever looks for its own block does not find it.
             Lean::Raw => match inner.reader.body_place(&proven.body.sha256())?.map(|place| place.at) {
-                Some(BodyAt::Raw { .. }) => true,
+                // If it came beside, nobody has looked yet whether the one that is here can be read.
+                Some(BodyAt::Raw { .. }) => {
+                    let sha256 = proven.body.sha256();
+                    !self.bodies.contains_key(&sha256) || inner.reader.raw_body(&sha256).is_ok()
+                }
                 Some(_) => false,
                 None => {
                     self.bodies.contains_key(&proven.body.sha256()) && !self.in_items.contains(&proven.body.sha256())

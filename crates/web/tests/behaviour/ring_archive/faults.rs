@@ -111,6 +111,56 @@ fn a_large_lie_is_never_whole() {
     assert_eq!(ring.face.get(&format!("/warc/{AT}/{url}")).status, 502);
 }
 
+/// Nothing is wrong with the archive: it may go better the next time, and the reader is told when.
+#[test]
+fn a_large_body_that_breaks_off_on_its_way_is_to_be_asked_for_again() {
+    let film = |url: &str, len| vec![large(url, AT, "200 OK\r\nContent-Type: video/mp4", noise(len))];
+    let path = |url: &str| format!("/warc/{AT}/{url}");
+    let asked_again = |ring: &Ring, url: &str| {
+        let told = ring.face.get(&path(url));
+        assert_eq!((told.status, told.header("retry-after")), (503, "10"), "{}", told.text());
+        assert!(told.text().contains("none of the machines that hold this answered"), "{}", told.text());
+    };
+    // It lies elsewhere, and comes in part.
+    let far = "http://far.test/film.mp4";
+    let ring = Ring::of(film(far, 1_000_000), |_, _| (false, vec![0]), false, |_| {});
+    ring.machines.blobs_break_at.store(500_000, Ordering::SeqCst);
+    asked_again(&ring, far);
+    ring.machines.blobs_break_at.store(u64::MAX, Ordering::SeqCst);
+    assert_eq!(ring.same(false, &path(far), &[]).0, 200);
+    // It is read more than once before it is given: whichever time it breaks off, nothing was said of it yet.
+    ring.machines.blobs_break_at.store(500_000, Ordering::SeqCst);
+    let mut times_whole = 0;
+    loop {
+        ring.machines.blobs_whole.store(times_whole, Ordering::SeqCst);
+        let told = ring.face.get(&path(far));
+        if told.status == 200 {
+            break;
+        }
+        assert_eq!((told.status, told.header("retry-after")), (503, "10"), "{times_whole}: {}", told.text());
+        times_whole += 1;
+        assert!(times_whole < 10, "it was whole nine times");
+    }
+    assert!(times_whole > 1);
+    // It lies here, damaged in the middle, and nobody else answers; or nobody to the end.
+    let here = "http://site.test/a/film.mp4";
+    let ring = Ring::of(film(here, 5_000_000), |_, _| (true, vec![0]), false, |_| {});
+    for blob in std::fs::read_dir(ring.face.folder.path().join("blobs")).unwrap() {
+        let path = blob.unwrap().path();
+        let mut bytes = std::fs::read(&path).unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        std::fs::write(&path, bytes).unwrap();
+    }
+    (0..3).for_each(|machine| ring.machines.silence(machine, true));
+    asked_again(&ring, here);
+    (0..3).for_each(|machine| ring.machines.silence(machine, false));
+    ring.machines.blobs_break_at.store(4_000_000, Ordering::SeqCst);
+    asked_again(&ring, here);
+    ring.machines.blobs_break_at.store(u64::MAX, Ordering::SeqCst);
+    assert_eq!(ring.same(false, &path(here), &[]).0, 200);
+}
+
 #[test]
 fn what_is_here_asks_nobody() {
     let ring = Ring::of(all(), place, false, |machines| (0..3).for_each(|machine| machines.silence(machine, true)));

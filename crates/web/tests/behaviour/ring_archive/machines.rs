@@ -8,9 +8,9 @@ use herodotus_store::{Body, Capture, Entry, EntryKey, Store, Totals};
 use herodotus_web::Elsewhere;
 use herodotus_web::archive::{Away, Gathered, Page, PublicAddress};
 use std::collections::BTreeMap;
-use std::io::Read;
+use std::io::{self, Read};
 use std::ops::Bound;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
@@ -33,6 +33,10 @@ pub(crate) struct Machines {
     pub(crate) knows_here: AtomicBool,
     /// Whether everything is: a ring of no more machines than copies.
     pub(crate) has_all_here: AtomicBool,
+    /// Large bodies come as far as this, and then nobody is left who would give the rest.
+    pub(crate) blobs_break_at: AtomicU64,
+    /// But so many are given whole before that.
+    pub(crate) blobs_whole: AtomicUsize,
     pub(crate) gate: Gate,
     pub(crate) address: Option<PublicAddress>,
 }
@@ -118,6 +122,8 @@ impl Machines {
             checks: AtomicBool::new(true),
             knows_here: AtomicBool::new(true),
             has_all_here: AtomicBool::new(false),
+            blobs_break_at: AtomicU64::new(u64::MAX),
+            blobs_whole: AtomicUsize::new(0),
             gate: Gate::default(),
             address: None,
         }
@@ -198,6 +204,15 @@ impl Machine {
     }
 }
 
+/// As the node says it of a body of which nobody gives the rest.
+struct BrokenOff(Away);
+
+impl Read for BrokenOff {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        Err(io::Error::other(self.0))
+    }
+}
+
 /// As the node will look at what a peer gives, if it does.
 fn is_true(capture: &Capture, id: &EntryKey) -> bool {
     let is_whole = match &capture.main.body {
@@ -252,8 +267,14 @@ impl Elsewhere for Machines {
         self.somebody()?;
         for machine in self.ask() {
             if let Ok(reader) = machine.store.open_blob_at(digest, offset) {
-                return Ok(match machine.lie() {
-                    0 => Box::new(reader),
+                let fewer = |whole: usize| whole.checked_sub(1);
+                let left = match self.blobs_whole.fetch_update(Ordering::SeqCst, Ordering::SeqCst, fewer) {
+                    Ok(_) => u64::MAX,
+                    Err(_) => self.blobs_break_at.load(Ordering::SeqCst).saturating_sub(offset),
+                };
+                return Ok(match (machine.lie(), left) {
+                    (0, left) if left < reader.len => Box::new(reader.take(left).chain(BrokenOff(self.nobody()))),
+                    (0, _) => Box::new(reader),
                     _ => Box::new(reader.chain(&b"!"[..])),
                 });
             }

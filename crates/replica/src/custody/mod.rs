@@ -162,8 +162,7 @@ impl Custodian {
         if self.open.len() >= self.config.orders_max {
             return None;
         }
-        let filling = self.filling();
-        let due = self.tenures.values().filter_map(|tenure| tenure.due(self.now, &filling, &self.config)).min();
+        let due = self.tenures.values().filter_map(|tenure| tenure.due(self.now, &self.config)).min();
         due.into_iter().chain(self.strays.due()).chain(self.oversight.due(self.now, &self.config)).min()
     }
 
@@ -305,11 +304,6 @@ impl Custodian {
         self.tenures.values().map(Tenure::others_seen).max().unwrap_or(0)
     }
 
-    /// What is being filled just now of our own arcs.
-    fn filling(&self) -> Vec<(Id, Id)> {
-        self.tenures.values().flat_map(Tenure::filling).collect()
-    }
-
     /// Gives out what is due, the most needed first.
     fn work(&mut self) {
         let standing: Vec<_> = self.tenures.values().map(|tenure| (tenure.arc(), tenure.has_all())).collect();
@@ -318,9 +312,8 @@ impl Custodian {
         }
         while self.open.len() < self.config.orders_max {
             let mut wanted: Option<(u8, Owner, Task)> = None;
-            let filling = self.filling();
             for (node, tenure) in &self.tenures {
-                if let Some((rank, task)) = tenure.wants(self.now, &filling, &self.config)
+                if let Some((rank, task)) = tenure.wants(self.now, &self.config)
                     && wanted.as_ref().is_none_or(|(best, ..)| rank < *best)
                 {
                     wanted = Some((rank, Owner::Tenure(*node), task));

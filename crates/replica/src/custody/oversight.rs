@@ -219,7 +219,7 @@ impl Oversight {
 
     pub(super) fn due(&self, now: Duration, config: &Config) -> Option<Duration> {
         let audits = self.watches.values().filter(|watch| !watch.is_busy).map(|watch| watch.audit_at);
-        let deputies = self.watches.values().filter_map(|watch| watch.deputy.as_ref()?.due(now, &[], config));
+        let deputies = self.watches.values().filter_map(|watch| watch.deputy.as_ref()?.due(now, config));
         audits.chain(deputies).min()
     }
 
@@ -231,7 +231,7 @@ impl Oversight {
             (RANK, watch.owner.id, Task::Prove { with, from, to, nonce: self.audits })
         });
         let beside = self.watches.iter().filter_map(|(owner, watch)| {
-            let (rank, task) = watch.deputy.as_ref()?.wants(now, &[], config)?;
+            let (rank, task) = watch.deputy.as_ref()?.wants(now, config)?;
             // Behind our own.
             Some((rank.max(super::strays::RANK), *owner, task))
         });

@@ -1,6 +1,6 @@
 //! One node's arc: who is to hold it, who of them counts, and what of it we have not filled ourselves.
 
-use super::{Config, Outcome, Planted, Task, overlap};
+use super::{Config, Outcome, Planted, Task};
 use herodotus_base::{Id, PeerKey};
 use herodotus_ring::{Contact, distinct_machines};
 use serde::{Deserialize, Serialize};
@@ -86,10 +86,6 @@ struct Gap {
     busy: Option<(PeerKey, Id, Id)>,
 }
 
-fn is_filling(arc: (Id, Id), filling: &[(Id, Id)]) -> bool {
-    filling.iter().any(|span| overlap(arc, *span))
-}
-
 #[derive(Clone, Debug)]
 pub(super) struct Tenure {
     node: Contact,
@@ -172,8 +168,6 @@ impl Tenure {
     }
 
     fn gain(&mut self, (from, to): (Id, Id), now: Duration) {
-        // Everybody is asked anew about one of the same extent; one that is being asked about comes to its end.
-        self.gaps.retain(|gap| (gap.from, gap.to) != (from, to) || gap.busy.is_some());
         let gap = Gap { from, to, compared: BTreeSet::new(), retry_at: now, failures: 0, busy: None };
         if self.gaps.len() < GAPS_MAX {
             self.gaps.push(gap);
@@ -394,40 +388,30 @@ impl Tenure {
         self.gaps.is_empty() && wanted.iter().all(|holding| holding.is_filled)
     }
 
-    /// What of this arc is being filled just now.
-    pub(super) fn filling(&self) -> impl Iterator<Item = (Id, Id)> {
-        self.gaps.iter().filter_map(|gap| gap.busy.map(|(_, from, to)| (from, to)))
-    }
-
     /// When there is something to do again. Only what would then be wanted counts: a moment that has passed and at which nothing is to do would wake us for ever.
-    /// `filling`: as in [`Self::wants`].
-    pub(super) fn due(&self, now: Duration, filling: &[(Id, Id)], config: &Config) -> Option<Duration> {
+    pub(super) fn due(&self, now: Duration, config: &Config) -> Option<Duration> {
         let wanted = self.wanted(now, config);
         let live = || wanted.iter().filter(|holding| holding.lost_at.is_none());
         let has_source = |gap: &&Gap| live().any(|source| !gap.compared.contains(&source.contact.key));
-        let is_free = |gap: &&Gap| !is_filling((gap.from, gap.to), filling);
-        let gaps = self.gaps.iter().filter(is_free).filter(has_source).map(|gap| gap.retry_at);
+        let gaps = self.gaps.iter().filter(|gap| gap.busy.is_none()).filter(has_source).map(|gap| gap.retry_at);
         let lost = self.holdings.iter().filter_map(|holding| holding.lost_at.map(|at| at + config.grace));
-        let may_compare = !is_filling(self.arc, filling);
-        let holders = live().filter(|holding| !holding.is_busy).filter_map(|holding| {
-            let compare_at = may_compare.then_some(holding.compare_at);
-            compare_at.into_iter().chain(holding.is_filled.then_some(holding.audit_at)).min()
+        let holders = live().filter(|holding| !holding.is_busy).map(|holding| match holding.is_filled {
+            true => holding.compare_at.min(holding.audit_at),
+            false => holding.compare_at,
         });
         gaps.chain(lost).chain(holders).min()
     }
 
-    /// What is most needed now, with a rank: the lower, the more. `filling`: what this machine is filling just now, for any of its nodes. It is compared with
-    /// nobody else meanwhile: every one of them would bring the same.
-    pub(super) fn wants(&self, now: Duration, filling: &[(Id, Id)], config: &Config) -> Option<(u8, Task)> {
-        if let Some(task) = self.wants_filling(now, filling, config) {
+    /// What is most needed now, with a rank: the lower, the more.
+    pub(super) fn wants(&self, now: Duration, config: &Config) -> Option<(u8, Task)> {
+        if let Some(task) = self.wants_filling(now, config) {
             return Some((0, task));
         }
         let (from, to) = self.arc;
         let wanted = self.wanted(now, config);
         let free = |holding: &&&Holding| !holding.is_busy && holding.lost_at.is_none();
-        let may_compare = !is_filling(self.arc, filling);
         // Who lacks most is served first.
-        let behind = wanted.iter().filter(free).filter(|holding| may_compare && holding.compare_at <= now);
+        let behind = wanted.iter().filter(free).filter(|holding| holding.compare_at <= now);
         if let Some(holding) = behind.min_by_key(|holding| (holding.is_filled, holding.compare_at)) {
             let rank = if holding.is_filled { 3 } else { 1 };
             return Some((rank, Task::Compare { with: holding.contact.clone(), from, to }));
@@ -437,13 +421,12 @@ impl Tenure {
         Some((4, Task::Audit { with: holding.contact.clone(), from, to, nonce: self.audits }))
     }
 
-    fn wants_filling(&self, now: Duration, filling: &[(Id, Id)], config: &Config) -> Option<Task> {
+    fn wants_filling(&self, now: Duration, config: &Config) -> Option<Task> {
         if self.gaps.is_empty() {
             return None;
         }
         let sources = self.live_wanted(now, config);
-        let is_free = |gap: &&Gap| gap.retry_at <= now && !is_filling((gap.from, gap.to), filling);
-        for gap in self.gaps.iter().filter(is_free) {
+        for gap in self.gaps.iter().filter(|gap| gap.busy.is_none() && gap.retry_at <= now) {
             if let Some(source) = sources.iter().find(|source| !gap.compared.contains(&source.key)) {
                 return Some(Task::Compare { with: source.clone(), from: gap.from, to: gap.to });
             }

@@ -403,49 +403,6 @@ fn nobody_is_woken_for_what_is_not_wanted() {
     assert!(custodian.poll_timeout().unwrap() > minutes(1));
 }
 
-fn compared(orders: &[Order]) -> Vec<&Order> {
-    orders.iter().filter(|order| matches!(order.task, Task::Compare { .. })).collect()
-}
-
-/// A machine that joined got all of its arcs from each of three others at once, and kept one of the three.
-#[test]
-fn what_is_being_filled_is_compared_with_nobody_else_meanwhile() {
-    let mut custodian = Custodian::new(machine(10).key, Config { orders_max: 8, ..Config::default() });
-    let second = Contact { index: 1, id: Id::small(110), ..machine(10) };
-    // Where the second node does not know yet who is before it, both think that the same is theirs.
-    custodian.set_arc(Duration::ZERO, &machine(10), (Id::small(200), Id::small(10)));
-    custodian.set_line(Duration::ZERO, Id::small(10), &line(&[20, 30, 40]));
-    custodian.set_arc(Duration::ZERO, &second, (Id::small(110), Id::small(110)));
-    custodian.set_line(Duration::ZERO, Id::small(110), &line(&[20, 30, 40]));
-    let first = orders(&mut custodian);
-    assert_eq!(compared(&first).len(), 1, "{first:?}");
-    custodian.set_arc(minutes(1), &second, (Id::small(50), Id::small(110)));
-    custodian.handle_timeout(minutes(1));
-    let other = orders(&mut custodian);
-    assert_eq!(compared(&other).len(), 1, "what lies apart from it is filled at the same time: {other:?}");
-    // Surveys, which are not for us to see here, are all that anybody is woken for.
-    let mut waiting: Vec<Order> = first.into_iter().chain(other).collect();
-    while let Some(at) = waiting.iter().position(|order| matches!(order.task, Task::Survey { .. })) {
-        let order = waiting.remove(at);
-        custodian.handle_outcome(minutes(1), order.id, Outcome::Surveyed(Survey::Nothing));
-    }
-    assert!(custodian.poll_timeout().is_none_or(|at| at > minutes(1)));
-    // One after the other, until all who held it were compared with.
-    for left in [2, 1] {
-        let (order, rest) = (waiting.remove(0), waiting);
-        custodian.handle_outcome(minutes(1), order.id, Outcome::Well);
-        waiting = rest.into_iter().chain(orders(&mut custodian)).collect();
-        assert_eq!(compared(&waiting).len(), 2, "{left}: {waiting:?}");
-        assert!(!custodian.is_here(Id::small(5)));
-        waiting.sort_by_key(|order| !matches!(order.task, Task::Compare { to, .. } if to == Id::small(10)));
-    }
-    for order in waiting {
-        custodian.handle_outcome(minutes(1), order.id, Outcome::Well);
-    }
-    carry_out(&mut custodian, minutes(1));
-    assert!(custodian.is_here(Id::small(5)) && custodian.is_here(Id::small(100)) && custodian.is_settled());
-}
-
 #[test]
 fn a_gap_that_is_being_compared_when_the_arc_changes_is_closed_all_the_same() {
     let mut custodian = settled(8, Config { orders_max: 1, compare_every: minutes(100_000), ..Config::default() });

@@ -75,6 +75,45 @@ fn where_nobody_answers_it_is_said_and_when_to_try_again() {
 }
 
 #[test]
+fn where_nobody_is_sure_that_there_is_nothing_it_is_not_said_and_what_there_is_is_shown() {
+    const NEVER: &str = "http://far.test/never";
+    let made = vec![
+        page(PAGE, AT, "Far away", "True words."),
+        // Nothing is at the folder itself, and nothing where the other leads.
+        page("http://far.test/a/b", AT, "Below", "Words below."),
+        answer("http://far.test/moved", AT, &format!("302 Found\r\nLocation: {NEVER}"), b""),
+    ];
+    let ring = Ring::of(made, |_, _| (false, vec![0]), false, |_| {});
+    let is_unsure = |is: bool| ring.machines.is_unsure.store(is, Ordering::SeqCst);
+    let asked = |url: &str| {
+        [
+            (ring.face.ui, format!("/web/*/{url}")),
+            (ring.face.ui, format!("/web/{AT}/{url}")),
+            (ring.face.ui, format!("/api/v1/versions?url={url}")),
+            (ring.face.replay, format!("/web/{AT}/{url}")),
+            (ring.face.replay, format!("/web/timemap/link/{url}")),
+        ]
+    };
+    is_unsure(true);
+    for (port, path) in asked(NEVER) {
+        let told = ring.face.ask(port, "GET", &path, &[]);
+        assert_eq!((told.status, told.header("retry-after")), (503, "10"), "{path}: {}", told.text());
+        assert!(told.text().contains("too many are away to say that there is nothing"), "{path}: {}", told.text());
+    }
+    let framed = ring.face.get_with(&format!("/web/{AT}/{NEVER}"), &[("Sec-Fetch-Dest", "iframe")]);
+    assert_eq!((framed.status, framed.text().contains("lies on other machines")), (503, false), "{}", framed.text());
+    for path in [format!("/web/*/{PAGE}"), "/host/far.test".to_owned()] {
+        assert_eq!(ring.same(true, &path, &[]).0, 200, "{path}");
+    }
+    for (path, status) in [(format!("/web/{AT}/{PAGE}"), 200), (format!("/web/{AT}/http://far.test/moved"), 302)] {
+        assert_eq!(ring.same(false, &path, &[]).0, status, "{path}");
+    }
+    // They are back, or given up.
+    is_unsure(false);
+    assert_eq!(ring.same(false, &format!("/web/{AT}/{NEVER}"), &[]).0, 404);
+}
+
+#[test]
 fn a_lie_is_never_shown() {
     for lie in [Lie::Bytes, Lie::Digests, Lie::Another] {
         for checks in [true, false] {

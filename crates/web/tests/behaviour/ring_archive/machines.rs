@@ -37,6 +37,8 @@ pub(crate) struct Machines {
     pub(crate) blobs_break_at: AtomicU64,
     /// But so many are given whole before that.
     pub(crate) blobs_whole: AtomicUsize,
+    /// So many are away that nobody says of a URL that there is nothing.
+    pub(crate) is_unsure: AtomicBool,
     pub(crate) gate: Gate,
     pub(crate) address: Option<PublicAddress>,
 }
@@ -124,6 +126,7 @@ impl Machines {
             has_all_here: AtomicBool::new(false),
             blobs_break_at: AtomicU64::new(u64::MAX),
             blobs_whole: AtomicUsize::new(0),
+            is_unsure: AtomicBool::new(false),
             gate: Gate::default(),
             address: None,
         }
@@ -174,6 +177,15 @@ impl Machines {
 
     fn nobody(&self) -> Away {
         Away::Silent { asked: self.machines.len() }
+    }
+
+    /// Whether there is anything of a key, or it is certain that there is not. Not of other ranges.
+    fn certainly(&self, from: &[u8], to: &[u8]) -> Result<(), Away> {
+        let key = from.split(|byte| *byte == 0).next().unwrap_or_default();
+        let is_key = from.contains(&0) && to.strip_prefix(key).is_some_and(|rest| rest.first() <= Some(&1));
+        let has_any = || self.told(&[key, &[0]].concat(), &[key, &[1]].concat()).next().is_some();
+        let is_unsure = self.is_unsure.load(Ordering::SeqCst) && is_key && !has_any();
+        if is_unsure { Err(Away::Unsure) } else { Ok(()) }
     }
 
     fn somebody(&self) -> Result<(), Away> {
@@ -233,6 +245,7 @@ impl Elsewhere for Machines {
 
     fn entries(&self, from: &[u8], to: &[u8], backwards: bool, max: usize) -> Result<Page, Away> {
         self.somebody()?;
+        self.certainly(from, to)?;
         let (told, max) = (self.told(from, to).cloned(), max.min(PAGE_MAX));
         // One more, to see whether there is more.
         let mut entries: Vec<Entry> =
@@ -245,6 +258,7 @@ impl Elsewhere for Machines {
     fn count(&self, key: &str) -> Result<u64, Away> {
         self.somebody()?;
         let (from, to) = (format!("{key}\0"), format!("{key}\u{1}"));
+        self.certainly(from.as_bytes(), to.as_bytes())?;
         Ok(self.told(from.as_bytes(), to.as_bytes()).filter(|entry| entry.is_capture()).count() as u64)
     }
 

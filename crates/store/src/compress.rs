@@ -4,10 +4,12 @@ use crate::error::{Error, Result};
 use crate::limits::{BLOCK_BYTES_MAX, ZSTD_LEVEL, ZSTD_LEVEL_AT_REST, ZSTD_LEVEL_PATCHES};
 use std::cell::RefCell;
 use std::sync::Mutex;
-use zstd_safe::{CCtx, CParameter, DCtx, InBuffer, OutBuffer, ResetDirective, compress_bound, get_error_name};
+use zstd_safe::{CCtx, CParameter, DCtx, DParameter, InBuffer, OutBuffer, ResetDirective, compress_bound, get_error_name};
 
 thread_local! {
     static UNPACKER: RefCell<DCtx<'static>> = RefCell::new(DCtx::create());
+    /// One that unpacks block by block, into the very buffer that is wanted.
+    static STARTER: RefCell<DCtx<'static>> = RefCell::new(DCtx::create());
 }
 
 /// Contexts for packing, which weigh megabytes once they are used. They outlive the threads that use them: each seal has a thread
@@ -108,42 +110,44 @@ pub(crate) fn is_one_frame(packed: &[u8], raw_len: usize) -> bool {
         && zstd_safe::find_frame_compressed_size(packed).is_ok_and(|len| len == packed.len())
 }
 
-/// What zstd unpacks at a time: asking for less than a block of it saves nothing.
+/// What zstd unpacks at a time, at most: there is nothing to save below.
 const ZSTD_BLOCK_BYTES: usize = 128 * 1024;
+/// As much of a frame as tells how long its header is.
+const HEADER_START_BYTES: usize = 5;
 
-/// Unpacks the beginning of what [`pack`] made. `wanted` is shown the first bytes and says how many are needed in all; if it does
+/// Unpacks the beginning of what [`pack`] made, block by block. `wanted` is shown the first bytes and says how many are needed in all; if it does
 /// not know, all of them are.
 pub(crate) fn unpack_start(packed: &[u8], raw_len: usize, wanted: impl Fn(&[u8]) -> Option<usize>) -> Result<Vec<u8>> {
     if raw_len <= ZSTD_BLOCK_BYTES || raw_len > BLOCK_BYTES_MAX {
         return unpack(packed, raw_len);
     }
-    UNPACKER.with_borrow_mut(|ctx| {
-        let mut input = InBuffer::around(packed);
-        let mut out = Vec::with_capacity(ZSTD_BLOCK_BYTES);
-        let mut wanted_len = raw_len;
-        let filled = fill(ctx, &mut out, &mut input).and_then(|()| {
-            wanted_len = wanted(&out).unwrap_or(raw_len).min(raw_len);
-            out.reserve_exact(wanted_len.saturating_sub(out.len()));
-            fill(ctx, &mut out, &mut input)
-        });
+    STARTER.with_borrow_mut(|ctx| {
+        let started = start(ctx, packed, raw_len, wanted);
         ctx.reset(ResetDirective::SessionOnly).map_err(failed)?;
-        filled?;
-        let enough = (wanted_len..=raw_len).contains(&out.len());
-        if enough { Ok(out) } else { Err(Error::Damaged(format!("{} bytes where {raw_len} were written", out.len()))) }
+        started
     })
 }
 
-/// Unpacks until the buffer is full, or nothing more comes.
-fn fill(ctx: &mut DCtx<'_>, out: &mut Vec<u8>, input: &mut InBuffer<'_>) -> Result<()> {
-    while out.len() < out.capacity() {
-        let before = (out.len(), input.pos());
-        let at = out.len();
-        let left = ctx.decompress_stream(&mut OutBuffer::around_pos(out, at), input).map_err(failed)?;
-        if left == 0 || (out.len(), input.pos()) == before {
-            break;
+fn start(ctx: &mut DCtx<'_>, packed: &[u8], raw_len: usize, wanted: impl Fn(&[u8]) -> Option<usize>) -> Result<Vec<u8>> {
+    ctx.set_parameter(DParameter::StableOutBuffer(true)).map_err(failed)?;
+    // What is not unpacked is never touched, and given back.
+    let mut out = Vec::with_capacity(raw_len);
+    let mut wanted_len = None;
+    // zstd says how much it needs for the next block; given more, it would go on.
+    let (mut at, mut needed) = (0, HEADER_START_BYTES);
+    while needed > 0 && wanted_len.is_none_or(|wanted| out.len() < wanted) {
+        let next = packed.get(at..packed.len().min(at + needed)).filter(|next| !next.is_empty());
+        let Some(next) = next else { break };
+        let (mut input, written) = (InBuffer::around(next), out.len());
+        needed = ctx.decompress_stream(&mut OutBuffer::around_pos(&mut out, written), &mut input).map_err(failed)?;
+        at += input.pos();
+        if wanted_len.is_none() && !out.is_empty() {
+            wanted_len = Some(wanted(&out).unwrap_or(raw_len).min(raw_len));
         }
     }
-    Ok(())
+    out.shrink_to_fit();
+    let enough = (wanted_len.unwrap_or(raw_len)..=raw_len).contains(&out.len());
+    if enough { Ok(out) } else { Err(Error::Damaged(format!("{} bytes where {raw_len} were written", out.len()))) }
 }
 
 /// Every zstd frame begins with these bytes; a difference is small enough that leaving them out shows.

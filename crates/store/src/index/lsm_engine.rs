@@ -9,7 +9,7 @@
 use super::engine::{Engine, Pairs, Table, Write};
 use crate::error::{Error, Result};
 use lsm_tree::compaction::Leveled;
-use lsm_tree::config::{BlockSizePolicy, CompressionPolicy};
+use lsm_tree::config::{BlockSizePolicy, CompressionPolicy, PartitioningPolicy};
 use lsm_tree::{AbstractTree, AnyTree, Cache, CompressionType, Config, Guard, SequenceNumberCounter};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -53,6 +53,9 @@ impl LsmEngine {
             .use_cache(Arc::new(Cache::with_capacity_bytes(CACHE_BYTES)))
             .data_block_size_policy(BlockSizePolicy::all(8 * 1024))
             .data_block_compression_policy(CompressionPolicy::all(CompressionType::Lz4))
+            // In one piece, those of a table are some hundred KiB each, too much to stay in the cache: they were read and summed for every look.
+            .filter_block_partitioning_policy(PartitioningPolicy::all(true))
+            .index_block_partitioning_policy(PartitioningPolicy::all(true))
             .open()
             .map_err(failed)?;
         let seen = tree.get_highest_seqno().map_or(0, |n| n + 1);

@@ -4,7 +4,9 @@ use crate::error::{Error, Result};
 use crate::limits::{BLOCK_BYTES_MAX, ZSTD_LEVEL, ZSTD_LEVEL_AT_REST, ZSTD_LEVEL_PATCHES};
 use std::cell::RefCell;
 use std::sync::Mutex;
-use zstd_safe::{CCtx, CParameter, DCtx, DParameter, InBuffer, OutBuffer, ResetDirective, compress_bound, get_error_name};
+use zstd_safe::{
+    CCtx, CParameter, DCtx, DParameter, InBuffer, OutBuffer, ResetDirective, compress_bound, get_error_name,
+};
 
 thread_local! {
     static UNPACKER: RefCell<DCtx<'static>> = RefCell::new(DCtx::create());
@@ -128,7 +130,12 @@ pub(crate) fn unpack_start(packed: &[u8], raw_len: usize, wanted: impl Fn(&[u8])
     })
 }
 
-fn start(ctx: &mut DCtx<'_>, packed: &[u8], raw_len: usize, wanted: impl Fn(&[u8]) -> Option<usize>) -> Result<Vec<u8>> {
+fn start(
+    ctx: &mut DCtx<'_>,
+    packed: &[u8],
+    raw_len: usize,
+    wanted: impl Fn(&[u8]) -> Option<usize>,
+) -> Result<Vec<u8>> {
     ctx.set_parameter(DParameter::StableOutBuffer(true)).map_err(failed)?;
     // What is not unpacked is never touched, and given back.
     let mut out = Vec::with_capacity(raw_len);

@@ -212,6 +212,37 @@ async fn damaged_among(inner: &Arc<Inner>, ids: Arc<Vec<EntryKey>>, sent: Range<
         .await
 }
 
+/// Fetches captures and records of which nothing was here when they were found, but not what has come from another machine since, or is coming.
+pub(super) async fn fill(inner: &Arc<Inner>, from: &Contact, names: Vec<Name>) -> Result<(), CopiesError> {
+    let (claim, others) = inner.on_way.claim(names);
+    let ours = claim.names.clone();
+    let ours = inner.blocking(move |inner| lacking(inner, ours)).await?;
+    fetch(inner, from, ours).await?;
+    // Two that wait for one another must not have what the other waits for.
+    drop(claim);
+    if others.is_empty() {
+        return Ok(());
+    }
+    inner.on_way.settled(&others).await;
+    let others = inner.blocking(move |inner| lacking(inner, others)).await?;
+    fetch(inner, from, others).await
+}
+
+/// Those of the names that nothing is held of here, and all records, of which there may be newer ones.
+fn lacking(inner: &Inner, names: Vec<Name>) -> Result<Vec<Name>, CopiesError> {
+    let mut lacking = Vec::new();
+    for name in names {
+        let is_here = match (name.record(), name.id()) {
+            (None, Some(id)) => inner.store.knows(&id)?,
+            _ => false,
+        };
+        if !is_here {
+            lacking.push(name);
+        }
+    }
+    Ok(lacking)
+}
+
 /// Fetches captures and records from a machine and keeps them durably.
 pub(super) async fn fetch(inner: &Arc<Inner>, from: &Contact, names: Vec<Name>) -> Result<(), CopiesError> {
     let (records, names): (Vec<Name>, Vec<Name>) = names.into_iter().partition(|name| name.record().is_some());

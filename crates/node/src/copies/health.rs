@@ -200,7 +200,7 @@ fn machine_view(inner: &Inner, machine: PeerKey, status: &Status) -> MachineView
         disk_free_bytes: Some(status.disk_free),
         objects_held: status.entries,
         bytes_held: status.bytes_held,
-        bytes_served: status.bytes_served,
+        bytes_served: status.bytes_served + status.bytes_brought,
         audit: audit.map(|(time, is_passed)| AuditView {
             time: time.to_string(),
             is_passed,

@@ -1,7 +1,7 @@
 //! Copies on real machines: `herodotus_replica`'s custodian driven by the clock and the ring, over the store and the peers' connections.
 //!
 //! [`Copies`] is the handle. One task lets the custodian know what the ring and the clock say, and gives each of its orders to a task of its own
-//! ([`orders`]); [`desk`] answers peers, [`bulk`] where it is large; [`exchange`] brings captures over, [`shipping`] many at once; [`follow`] hands on what this machine takes in, [`aside`] what was refused; [`elsewhere`] lets pages read what others
+//! ([`orders`]); [`desk`] answers peers, [`bulk`] where it is large; [`exchange`] brings captures over, [`shipping`] many at once, [`on_way`] none twice; [`follow`] hands on what this machine takes in, [`aside`] what was refused; [`elsewhere`] lets pages read what others
 //! hold, from all of them where an owner is silent ([`voices`]); [`split`] spreads hosts that have grown over more places. What is promised is the custodian's and the store's to keep: here is only carrying out.
 
 mod aside;
@@ -14,6 +14,7 @@ mod far_blob;
 mod follow;
 mod health;
 mod holdings;
+mod on_way;
 mod orders;
 mod reach;
 mod shipping;
@@ -177,6 +178,7 @@ struct Inner {
     courtesy: Courtesy,
     splits: split::Splits,
     shipping: shipping::Shipping,
+    on_way: on_way::OnWay,
     /// Captures that could not be read, to be mended before the disk is read through.
     damaged: mpsc::Sender<EntryKey>,
     start: Instant,
@@ -231,6 +233,7 @@ impl Copies {
             counters: health::Counters::default(),
             splits: split::Splits::default(),
             shipping: shipping::Shipping::default(),
+            on_way: on_way::OnWay::default(),
             start: Instant::now(),
             wake: Notify::new(),
             written: Notify::new(),

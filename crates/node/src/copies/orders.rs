@@ -2,7 +2,7 @@
 //! bytes through.
 
 use super::desk::{CHALLENGE_MAX, proof};
-use super::exchange::{blob_from_others, bring_names, fetch, from_others};
+use super::exchange::{blob_from_others, bring_names, fetch, fill, from_others};
 use super::wire::{Ask, Name, Reply};
 use super::{CopiesError, Inner, split};
 use herodotus_base::Id;
@@ -127,7 +127,7 @@ async fn exchange(inner: &Arc<Inner>, with: &Contact, salt: u64, found: Found, w
                     let Some(last) = last else { break };
                     behind = names.last().map(|name| (last, name.clone()));
                     agree(inner, with, &names).await?;
-                    fetch(inner, with, names).await?;
+                    fill(inner, with, names).await?;
                 }
             }
         }

@@ -12,7 +12,7 @@ use herodotus_node::ring::{RingSettings, admit, machine_secret};
 use herodotus_store::archive::{ImportOptions, import};
 use herodotus_store::parcel::shipment::limits::SHIPMENT_BYTES_MAX;
 use herodotus_store::{Body, Capture, EntryKey, Kind, Record};
-use herodotus_web::peers::Peers;
+use herodotus_web::peers::{HealthView, Peers};
 use machines::{Machine, start, write_pages};
 use std::collections::HashSet;
 use std::path::Path;
@@ -108,6 +108,37 @@ fn a_newcomer_gets_blocks_as_they_lie_and_what_is_partly_there_in_parcels() {
     second.store.compact(false, |_, _| {}).unwrap();
     until("they are back once more", || second.names().len() == ALL);
     assert_same(&first, &second);
+}
+
+/// All who hold an arc are compared with at once, and each has everything to send.
+#[test]
+fn a_newcomer_gets_nothing_twice_however_many_have_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let settings = CopiesSettings::default().at_pace(0.01);
+    let (first, ring) = runtime.block_on(start(dir.path().join("first"), 141, None, 8, settings.clone()));
+    fill(&first, |_| None);
+    let mut machines = vec![first];
+    let mut sent = Vec::new();
+    for (number, name) in [(142, "second"), (143, "third"), (144, "fourth"), (145, "fifth")] {
+        let data = dir.path().join(name);
+        let (newcomer, _) = runtime.block_on(start(data, number, Some(&ring), 8, settings.clone()));
+        until("the newcomer has everything", || newcomer.names().len() == ALL);
+        machines.push(newcomer);
+        let is_counted = |view: &HealthView| matches!(view.objects[..], [o] if usize::from(o.copies) == machines.len());
+        let mut view = None;
+        until("all of it is counted", || {
+            view = machines[0].copies.health().filter(is_counted);
+            view.is_some()
+        });
+        sent.push(view.unwrap().machines.iter().map(|m| m.bytes_served).sum::<u64>());
+    }
+    let each: Vec<u64> = sent.iter().scan(0, |before, all| Some(all - std::mem::replace(before, *all))).collect();
+    let held: usize = frames(&dir.path().join("first")).iter().map(Vec::len).sum();
+    println!("bytes that were sent to each: {each:?}; bytes of frames: {held}");
+    // With all that belongs to them, frames are a quarter more; and of what an owner brings meanwhile, some comes twice, most of all where there are two.
+    let (newcomers, sent) = (each.len() - 1, each.iter().skip(1).sum::<u64>());
+    assert!(sent < (newcomers * held * 8 / 5) as u64, "{sent} for {newcomers} times {held}");
 }
 
 /// A capture whose bytes are not those of its digest, as bad memory would have written it: the disk finds nothing wrong with it.

@@ -1,6 +1,7 @@
 //! What every command is given: which archive, whom it speaks to, and where it runs.
 
 use crate::console::Console;
+use crate::show::plural;
 use anyhow::{Context, Result, bail};
 use herodotus_node::Keeper;
 use herodotus_node::copies::Copies;
@@ -12,6 +13,10 @@ use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::time::Duration;
+
+/// Whoever waits for other machines is told so after that.
+const SILENT_MAX: Duration = Duration::from_secs(5);
 
 #[derive(Debug)]
 pub(crate) struct Session {
@@ -134,9 +139,25 @@ impl Session {
 
     /// Waits until what was stored is kept by as many machines of the ring as a write needs; at once outside of a ring. Says how it went.
     pub(crate) fn hand_on(&self) -> Option<Result<()>> {
-        let house = &self.inside.as_ref()?.house;
-        let copies = house.copies.as_ref()?;
-        Some(house.runtime.block_on(copies.handed_on()).map_err(Into::into))
+        let copies = self.inside.as_ref()?.house.copies.clone()?;
+        let handing_on = async {
+            let mut done = std::pin::pin!(copies.handed_on());
+            if let Ok(done) = tokio::time::timeout(SILENT_MAX, &mut done).await {
+                return done;
+            }
+            let refused = match copies.set_aside() {
+                0 => String::new(),
+                some => format!(
+                    " {} refused by a machine that is to keep them (`herodotus ring health` says whose disk is full).",
+                    plural(some as u64, "capture is", "captures are")
+                ),
+            };
+            self.note(format_args!(
+                "Waiting until enough machines of the ring have it.{refused} It is stored here and goes on by itself: Ctrl-C ends only the waiting."
+            ));
+            done.await
+        };
+        Some(self.wait(handing_on).and_then(|done| done.map_err(Into::into)))
     }
 
     /// The ring that the node takes part in.

@@ -178,6 +178,8 @@ pub struct HealthView {
     /// Hosts that this machine knows to be split over several places, and those with the most parts.
     pub hosts_split: u64,
     pub splits: Vec<SplitView>,
+    /// Captures that came in on this machine and that another one refuses to keep, its disk being full perhaps; they wait for it.
+    pub set_aside: u64,
     /// What went wrong here last with copies, since the node started; it is tried again by itself.
     pub last_failure: Option<String>,
 }

@@ -36,6 +36,12 @@ pub(super) fn show(session: &Session) -> Result<()> {
             most.join(", ")
         ));
     }
+    if health.set_aside > 0 {
+        session.say(format_args!(
+            "{} of this machine for another that refuses them: its disk may be full. They are safe here.",
+            plural(health.set_aside, "capture waits", "captures wait")
+        ));
+    }
     if let Some(failure) = &health.last_failure {
         session.say(format_args!("what went wrong here last, and is tried again by itself: {failure}"));
     }

@@ -91,6 +91,10 @@ impl Aside {
         true
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.items.len()
+    }
+
     /// Where the first that is set aside was met.
     pub(super) fn oldest(&self) -> Option<Oldest> {
         self.batches.first_key_value().map(|(_, (met, _))| *met)

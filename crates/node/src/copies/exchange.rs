@@ -214,18 +214,22 @@ async fn damaged_among(inner: &Arc<Inner>, ids: Arc<Vec<EntryKey>>, sent: Range<
 
 /// Fetches captures and records of which nothing was here when they were found, but not what has come from another machine since, or is coming.
 pub(super) async fn fill(inner: &Arc<Inner>, from: &Contact, names: Vec<Name>) -> Result<(), CopiesError> {
-    let (claim, others) = inner.on_way.claim(names);
+    let (claim, mut others) = inner.on_way.claim(names);
     let ours = claim.names.clone();
     let ours = inner.blocking(move |inner| lacking(inner, ours)).await?;
     fetch(inner, from, ours).await?;
     // Two that wait for one another must not have what the other waits for.
     drop(claim);
-    if others.is_empty() {
-        return Ok(());
+    while !others.is_empty() {
+        let is_settled = inner.on_way.settled(&others).await;
+        let waited_for = others.len();
+        others = inner.blocking(move |inner| lacking(inner, others)).await?;
+        // Whoever sends them may be slow, and is waited for as long as something comes.
+        if is_settled || others.len() == waited_for {
+            return fetch(inner, from, others).await;
+        }
     }
-    inner.on_way.settled(&others).await;
-    let others = inner.blocking(move |inner| lacking(inner, others)).await?;
-    fetch(inner, from, others).await
+    Ok(())
 }
 
 /// Those of the names that nothing is held of here, and all records, of which there may be newer ones.

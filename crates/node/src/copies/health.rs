@@ -173,6 +173,7 @@ async fn gather(inner: &Arc<Inner>) -> HealthView {
     view.repair_objects =
         by_copies.iter().map(|(copies, objects)| objects * full.saturating_sub(u64::from(*copies))).sum();
     (view.hosts_split, view.splits) = inner.blocking(splits).await.unwrap_or_default();
+    view.set_aside = inner.aside().len() as u64;
     view.last_failure = inner.counters.last_failure();
     view.repairs = inner.custodian().under_way().filter_map(repair_view).collect();
     view

@@ -416,6 +416,11 @@ impl Copies {
         self.inner.followed.borrow().reached
     }
 
+    /// Captures of this machine that another refuses to keep; they wait for it.
+    pub fn set_aside(&self) -> usize {
+        self.inner.aside().len()
+    }
+
     /// Whether a capture of this key was refused by a machine that is to have it, and waits for it. To be asked after [`Self::followed`].
     pub(crate) fn is_set_aside(&self, key: &str) -> bool {
         self.inner.aside().has_key(key)

@@ -2,15 +2,17 @@
 
 //! Machines of one ring, in one process, over real connections on the loop.
 
-use herodotus_net::Draft;
+use bytes::Bytes;
+use herodotus_net::{BoxFuture, Caller, Draft, Endpoint, Kind as Calls, Refusal, Service, Settings, Ticket};
 use herodotus_node::Indexer;
 use herodotus_node::copies::{Copies, CopiesSettings};
-use herodotus_node::ring::{RingNode, RingSettings, admit, create, membership};
+use herodotus_node::ring::{RingNode, RingSettings, admit, create, machine_secret, membership};
 use herodotus_store::{EntryKey, Store};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 pub struct Machine {
@@ -62,6 +64,31 @@ pub async fn start_on(
     let copies = tokio::task::spawn_blocking(move || Copies::start(ours, here, catalogue, settings)).await.unwrap();
     ring.joined().await.unwrap();
     (Machine { data, store, copies: copies.unwrap(), _indexer: indexer }, ring)
+}
+
+/// Calls about copies, as the wire has them, for ever: how many captures of `a` there are, and that there are none.
+pub const COPIES: Calls = Calls(2);
+pub const COUNT_OF_A: &[u8] = &[10, 1, b'a'];
+pub const COUNTED_NONE: &[u8] = &[12, 0];
+
+/// A member of the ring that asks and is never asked, and whom it may ask: the machine that let it in.
+pub async fn asking(dir: &Path, number: u8, ring: &RingNode) -> (Endpoint, Ticket) {
+    let data = dir.join("asking");
+    std::fs::create_dir(&data).unwrap();
+    let listen = format!("127.0.0.{number}:0").parse().unwrap();
+    let ticket = ring.invite(Duration::from_secs(600)).unwrap();
+    let ring_settings = RingSettings { listen: vec![listen], ..RingSettings::default() };
+    let admission = Arc::new(admit(&data, &ticket, &ring_settings).await.unwrap());
+    let settings = Settings::new(machine_secret(&data).unwrap(), [listen]);
+    (Endpoint::bind(settings, admission, Arc::new(Nobody)).await.unwrap(), ticket)
+}
+
+struct Nobody;
+
+impl Service for Nobody {
+    fn call(&self, _: Caller, kind: Calls, _: Bytes) -> BoxFuture<Result<Bytes, Refusal>> {
+        Box::pin(async move { Err(Refusal::UnknownKind(kind.0)) })
+    }
 }
 
 /// Writes a WARC file with one version of some pages of a host.

@@ -7,6 +7,7 @@
 mod copies;
 mod hostile;
 mod machines;
+mod newcomer;
 mod refused;
 mod shipping;
 mod split;

@@ -6,17 +6,14 @@ use crate::machines;
 
 use bytes::Bytes;
 use herodotus_base::{Sha256, Timestamp};
-use herodotus_net::{BoxFuture, Caller, Endpoint, Kind as Calls, Refusal, Service, Settings};
 use herodotus_node::copies::CopiesSettings;
-use herodotus_node::ring::{RingSettings, admit, machine_secret};
 use herodotus_store::archive::{ImportOptions, import};
 use herodotus_store::parcel::shipment::limits::SHIPMENT_BYTES_MAX;
 use herodotus_store::{Body, Capture, EntryKey, Kind, Record};
 use herodotus_web::peers::{HealthView, Peers};
-use machines::{Machine, start, write_pages};
+use machines::{COPIES, COUNT_OF_A, COUNTED_NONE, Machine, asking, start, write_pages};
 use std::collections::HashSet;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::io::AsyncWriteExt;
 
@@ -116,11 +113,11 @@ fn a_newcomer_gets_nothing_twice_however_many_have_it() {
     let dir = tempfile::tempdir().unwrap();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let settings = CopiesSettings::default().at_pace(0.01);
-    let (first, ring) = runtime.block_on(start(dir.path().join("first"), 141, None, 8, settings.clone()));
+    let (first, ring) = runtime.block_on(start(dir.path().join("first"), 161, None, 8, settings.clone()));
     fill(&first, |_| None);
     let mut machines = vec![first];
     let mut sent = Vec::new();
-    for (number, name) in [(142, "second"), (143, "third"), (144, "fourth"), (145, "fifth")] {
+    for (number, name) in [(162, "second"), (163, "third"), (164, "fourth"), (165, "fifth")] {
         let data = dir.path().join(name);
         let (newcomer, _) = runtime.block_on(start(data, number, Some(&ring), 8, settings.clone()));
         until("the newcomer has everything", || newcomer.names().len() == ALL);
@@ -181,38 +178,19 @@ fn what_is_refused_is_left_out_and_its_comparison_ends_well() {
     assert!(second.store.verify(|_, _| {}).unwrap().damaged.is_empty());
 }
 
-/// A machine that asks and is never asked.
-struct Nobody;
-
-impl Service for Nobody {
-    fn call(&self, _: Caller, kind: Calls, _: Bytes) -> BoxFuture<Result<Bytes, Refusal>> {
-        Box::pin(async move { Err(Refusal::UnknownKind(kind.0)) })
-    }
-}
-
 /// They last for as long as a machine is being filled.
 #[test]
 fn while_as_many_streams_of_shipments_are_under_way_as_may_be_questions_are_answered() {
-    const COPIES: Calls = Calls(2);
     // As the wire has them, for ever.
     const TAKE_SHIPMENTS: &[u8] = &[4];
     const GIVE_SHIPMENTS: &[u8] = &[5];
-    const COUNT_OF_A: &[u8] = &[10, 1, b'a'];
-    const COUNTED_NONE: &[u8] = &[12, 0];
     const STREAMS_AT_ONCE: usize = 4;
     let dir = tempfile::tempdir().unwrap();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let (_first, ring) =
         runtime.block_on(start(dir.path().join("first"), 137, None, 2, CopiesSettings::default().at_pace(0.01)));
     runtime.block_on(async {
-        let data = dir.path().join("asking");
-        std::fs::create_dir(&data).unwrap();
-        let listen = "127.0.0.138:0".parse().unwrap();
-        let ticket = ring.invite(Duration::from_secs(600)).unwrap();
-        let ring_settings = RingSettings { listen: vec![listen], ..RingSettings::default() };
-        let admission = Arc::new(admit(&data, &ticket, &ring_settings).await.unwrap());
-        let settings = Settings::new(machine_secret(&data).unwrap(), [listen]);
-        let asking = Endpoint::bind(settings, admission, Arc::new(Nobody)).await.unwrap();
+        let (asking, ticket) = asking(dir.path(), 138, &ring).await;
         let mut streams = Vec::new();
         for head in [TAKE_SHIPMENTS, GIVE_SHIPMENTS].repeat(STREAMS_AT_ONCE) {
             let mut stream = asking.stream(ticket.issuer(), COPIES, Bytes::from_static(head)).await.unwrap();

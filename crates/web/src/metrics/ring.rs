@@ -143,6 +143,11 @@ pub(super) fn health(text: &mut Text, health: &HealthView) {
         .count(&[], health.repair_objects);
     text.gauge("herodotus_ring_hosts_split", "Hosts that this machine knows to be split over several places.")
         .count(&[], health.hosts_split);
+    text.gauge(
+        "herodotus_ring_set_aside",
+        "Captures of this machine that another one refuses to keep; they wait for it.",
+    )
+    .count(&[], health.set_aside);
     text.gauge("herodotus_ring_repair_bytes", "Bytes of them.").count(&[], health.repair_bytes);
     if let Some(done_s) = health.repair_done_s {
         text.gauge("herodotus_ring_repair_seconds", "Until all of it is done, as it goes now.").put(&[], done_s);

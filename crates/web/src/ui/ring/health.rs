@@ -120,6 +120,11 @@ fn repairs(health: &HealthView) -> Markup {
                 p.note { "And " (words::count((health.repairs.len() - REPAIRS_SHOWN_MAX) as u64)) " more." }
             }
         }
+        @if health.set_aside > 0 {
+            p.note {
+                (words::counted(health.set_aside, "capture", "captures")) " of this machine wait for another that refuses them: its disk may be full. They are safe here."
+            }
+        }
         @if let Some(failure) = &health.last_failure {
             p.note { "What went wrong last on this machine, and is tried again by itself: " (failure) }
         }

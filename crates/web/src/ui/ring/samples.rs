@@ -123,6 +123,7 @@ pub(in crate::ui) fn health_of(words: Words<'_>) -> HealthView {
             },
             RepairView { what: words.title.to_owned(), bytes_per_s: f64::NAN, ..RepairView::default() },
         ],
+        set_aside: 812,
         last_failure: Some(words.title.to_owned()),
         hosts_split: 1,
         splits: vec![SplitView { host: words.url.to_owned(), parts: 4, ..SplitView::default() }],

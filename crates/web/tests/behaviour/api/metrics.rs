@@ -166,6 +166,7 @@ async fn every_line_is_as_the_format_says_and_tells_what_is_so() {
         ("herodotus_ring_objects", &[("copies", "1")], 0.0),
         ("herodotus_ring_repair_objects", &[], 3.0),
         ("herodotus_ring_hosts_split", &[], 2.0),
+        ("herodotus_ring_set_aside", &[], 5.0),
         ("herodotus_ring_repair_seconds", &[], 7.5),
         ("herodotus_ring_machines", &[("state", "silent")], 1.0),
         ("herodotus_ring_machine_served_bytes_total", &[("machine", "abcd")], 9.0),

@@ -142,6 +142,7 @@ impl Peers for FakeRing {
             machines: vec![machine("abcd"), machine("abcd"), MachineView { audit: Some(audit), ..machine("3000") }],
             machines_asked: 3,
             machines_silent: 1,
+            set_aside: 5,
             last_failure: None,
             hosts_split: 2,
             splits: vec![SplitView { host: "org,example".to_owned(), parts: 4, is_settled: true }],

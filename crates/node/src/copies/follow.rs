@@ -286,6 +286,54 @@ pub(super) enum Try {
     Again,
 }
 
+/// Where something is to go.
+enum Whither {
+    /// It came from where it would go.
+    Nowhere,
+    /// It is ours: to those who are to hold it with us.
+    Holders(Vec<Contact>),
+    /// To its owner, who passes it on, and to some whom we see to ourselves.
+    Owner(Contact, Vec<Contact>),
+}
+
+/// Where something is to go, and the place that it is by.
+async fn whither(inner: &Arc<Inner>, load: &Load, nth: Try) -> Result<(Id, Whither), CopiesError> {
+    let durable_on = usize::from(inner.settings.durable_on);
+    let mut place = load.place(inner);
+    let (is_own, is_entrusted) = {
+        let custodian = inner.custodian();
+        (custodian.owns(place), custodian.is_here(place))
+    };
+    if !is_own {
+        if is_entrusted && load.is_brought(inner) {
+            return Ok((place, Whither::Nowhere));
+        }
+        // Also where it is ours to copy: it may have come from a person here and not from its owner, who is asked whether it lacks it.
+        if let Some(key) = load.key() {
+            place = split::place_to_write(inner, key).await?;
+        }
+    }
+    {
+        // Once more: by now it is known how its host is split, and it may be ours.
+        let custodian = inner.custodian();
+        if custodian.owns(place) {
+            let mut holders = custodian.push_to(place);
+            if nth == Try::Again {
+                holders = custodian.push_to_at_least(place, holders.len() + durable_on.saturating_sub(1));
+            }
+            return Ok((place, Whither::Holders(holders)));
+        }
+    }
+    let told = inner.holders(place).await?;
+    if told.owner.key == inner.reach.machine() {
+        return Err(CopiesError::Odd("a place has just become ours: the ring is mending"));
+    }
+    // The owner passes it on as it is told to; if that may be fewer than we are to wait for, we see to them ourselves.
+    let more = inner.reach.nearest(&told).into_iter().filter(|holder| holder.key != told.owner.key);
+    let more = more.take(durable_on.saturating_sub(2)).collect();
+    Ok((place, Whither::Owner(told.owner, more)))
+}
+
 pub(super) async fn hand_on(inner: &Arc<Inner>, loads: &[Load], nth: Try) -> Handed {
     // One machine may be the owner of some and a holder of others: these are two errands.
     let mut errands: BTreeMap<(PeerKey, bool), Errand> = BTreeMap::new();
@@ -297,45 +345,23 @@ pub(super) async fn hand_on(inner: &Arc<Inner>, loads: &[Load], nth: Try) -> Han
     let durable_on = usize::from(inner.settings.durable_on);
     let mut done = Done::new(loads.len());
     for (number, load) in loads.iter().enumerate() {
-        let place = load.place(inner);
-        done.places.push(place);
-        let (is_own, is_entrusted, mut targets) = {
-            let custodian = inner.custodian();
-            (custodian.owns(place), custodian.is_here(place), custodian.push_to(place))
-        };
-        if is_own {
-            if nth == Try::Again {
-                let min = targets.len() + durable_on.saturating_sub(1);
-                targets = inner.custodian().push_to_at_least(place, min);
+        done.places.push(load.place(inner));
+        match whither(inner, load, nth).await {
+            Ok((_, Whither::Nowhere)) => done.wanted[number] = Some(0),
+            Ok((place, Whither::Holders(holders))) => {
+                done.places[number] = place;
+                done.wanted[number] = Some(holders.len().min(durable_on.saturating_sub(1)));
+                holders.into_iter().for_each(|to| add(to, false, number));
             }
-            done.wanted[number] = Some(targets.len().min(durable_on.saturating_sub(1)));
-            targets.into_iter().for_each(|to| add(to, false, number));
-        } else if is_entrusted && load.is_brought(inner) {
-            done.wanted[number] = Some(0);
-        } else {
-            // Also where it is ours to copy: it may have come from a person here and not from its owner, who is asked whether it lacks it.
-            let place = match load.key() {
-                Some(key) => split::place_to_write(inner, key).await,
-                None => Ok(place),
-            };
-            let told = match place {
-                Ok(place) => inner.holders(place).await,
-                Err(error) => Err(error),
-            };
-            match told {
-                Ok(told) if told.owner.key == inner.reach.machine() => done.wanted[number] = Some(0),
-                Ok(told) => {
-                    // The owner passes it on as it is told to; if that may be fewer than we are to wait for, we see to them ourselves.
-                    let more = inner.reach.nearest(&told).into_iter().filter(|holder| holder.key != told.owner.key);
-                    let more: Vec<Contact> = more.take(durable_on.saturating_sub(2)).collect();
-                    done.wanted[number] = Some(1 + more.len());
-                    more.into_iter().for_each(|to| add(to, false, number));
-                    add(told.owner, true, number);
-                }
-                // The ring is mending, and each of many would wait for it.
-                Err(_) if failures == FAILURES_MAX => break,
-                Err(_) => failures += 1,
+            Ok((place, Whither::Owner(owner, more))) => {
+                done.places[number] = place;
+                done.wanted[number] = Some(1 + more.len());
+                more.into_iter().for_each(|to| add(to, false, number));
+                add(owner, true, number);
             }
+            // The ring is mending, and each of many would wait for it.
+            Err(_) if failures == FAILURES_MAX => break,
+            Err(_) => failures += 1,
         }
     }
     let mut under_way = JoinSet::new();

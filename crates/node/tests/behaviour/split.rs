@@ -206,7 +206,12 @@ fn the_ignorant_are_told(machines: &[Machine], all: &BTreeSet<EntryKey>, runtime
         let answer = (0..50).find_map(|_| reader.read_host()).unwrap();
         assert_eq!(answer, *all, "who knows nothing is told");
     }
-    let new = writer.write(runtime, 100..112, 9);
+    let new = writer.write(runtime, 100..130, 9);
+    // Also what turns out to be the writer's own, now that it is told.
+    let disks: Vec<BTreeSet<EntryKey>> = machines.iter().map(Machine::names).collect();
+    let alone: Vec<&EntryKey> =
+        new.iter().filter(|id| disks.iter().filter(|disk| disk.contains(id)).count() < 2).collect();
+    assert!(alone.is_empty(), "acknowledged, and on one disk only: {alone:?}");
     for (number, machine) in machines.iter().enumerate() {
         for id in &new {
             let answer = (0..50).find_map(|_| machine.read_key(&id.key)).unwrap();

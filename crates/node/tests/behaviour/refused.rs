@@ -93,7 +93,7 @@ fn what_a_full_disk_refuses_holds_up_nothing_else_and_is_acknowledged_when_there
     assert!(!acknowledged.is_finished(), "some of it is on one disk");
     assert_eq!(full.names().len(), 0);
     assert_eq!(left_after_a_restart(&taker, &refused), BATCH, "a restart would forget that it is not handed on");
-    assert_eq!(taker.copies.set_aside(), BATCH);
+    until("all of it is set aside", || taker.copies.set_aside() == BATCH);
     until("its health says so", || taker.copies.health().is_some_and(|view| view.set_aside == BATCH as u64));
     disk.set_free_bytes(None);
     runtime.block_on(async { tokio::time::timeout(WAIT_MAX, acknowledged).await }).expect("it goes").unwrap();

@@ -148,7 +148,7 @@ impl Session {
             let refused = match copies.set_aside() {
                 0 => String::new(),
                 some => format!(
-                    " {} refused by a machine that is to keep them (`herodotus ring health` says whose disk is full).",
+                    " {} refused by a machine that is to have it (`herodotus ring health` says whose disk is full).",
                     plural(some as u64, "capture is", "captures are")
                 ),
             };

@@ -38,8 +38,8 @@ pub(super) fn show(session: &Session) -> Result<()> {
     }
     if health.set_aside > 0 {
         session.say(format_args!(
-            "{} of this machine for another that refuses them: its disk may be full. They are safe here.",
-            plural(health.set_aside, "capture waits", "captures wait")
+            "{} for another that takes nothing: its disk may be full. Nothing is lost.",
+            plural(health.set_aside, "capture of this machine waits", "captures of this machine wait")
         ));
     }
     if let Some(failure) = &health.last_failure {

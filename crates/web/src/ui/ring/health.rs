@@ -122,7 +122,8 @@ fn repairs(health: &HealthView) -> Markup {
         }
         @if health.set_aside > 0 {
             p.note {
-                (words::counted(health.set_aside, "capture", "captures")) " of this machine wait for another that refuses them: its disk may be full. They are safe here."
+                (words::counted(health.set_aside, "capture of this machine waits", "captures of this machine wait"))
+                " for another that takes nothing: its disk may be full. Nothing is lost."
             }
         }
         @if let Some(failure) = &health.last_failure {

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Folder of the catalogue in an archive.
 const FOLDER: &str = "catalogue";
@@ -18,6 +18,8 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// and whoever waits for a lock that it holds would wait for long.
 #[cfg(target_os = "linux")]
 const NICENESS: i32 = 10;
+/// While the archive is being filled from others, this thread rests so many times as long as it worked.
+const REST_WHILE_FILLED: u32 = 9;
 /// After something went wrong: the disk may have room again by then.
 const PAUSE_AFTER_TROUBLE: Duration = Duration::from_secs(60);
 
@@ -35,9 +37,17 @@ impl Indexer {
         let (ours, store, stopping) = (catalogue.clone(), store.clone(), stop.clone());
         let thread = std::thread::spawn(move || {
             stand_back();
+            let mut taken = store.shipments_taken();
             while !stopping.load(Ordering::Relaxed) {
+                let began = Instant::now();
                 match ours.catch_up(&store, STEP_CAPTURES, &stopping) {
-                    Ok(step) if step.behind => {}
+                    Ok(step) if step.behind => {
+                        // This machine is being filled. Whoever brings something waits for locks and the disk in between, and would find the processor taken.
+                        let before = std::mem::replace(&mut taken, store.shipments_taken());
+                        if before != taken {
+                            std::thread::park_timeout(began.elapsed() * REST_WHILE_FILLED);
+                        }
+                    }
                     Ok(_) => std::thread::park_timeout(PAUSE),
                     Err(error) => {
                         eprintln!("herodotus: {error}");

@@ -81,6 +81,8 @@ pub(crate) struct Inner {
     poison: OnceLock<String>,
     /// Blocks of other machines were taken in since the store was opened: what waits may have come in them, too.
     pub(crate) has_adopted: AtomicBool,
+    /// Shipments that were taken in since the store was opened.
+    pub(crate) shipments: AtomicU64,
     /// Captures that were removed or let go since this was opened: whoever prepared something before looks again.
     pub(crate) withdrawn: AtomicU64,
     options: Options,
@@ -185,6 +187,7 @@ impl Store {
             synced: Condvar::new(),
             poison: OnceLock::new(),
             has_adopted: AtomicBool::new(false),
+            shipments: AtomicU64::new(0),
             withdrawn: AtomicU64::new(0),
             options,
             _lock: lock,

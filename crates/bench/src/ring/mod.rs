@@ -5,6 +5,7 @@
 mod acknowledge;
 mod compare;
 mod crawl;
+mod line;
 mod machines;
 mod reading;
 mod refill;
@@ -28,6 +29,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 1_000)]
     reads: usize,
 
+    /// Lines that a new machine is filled over: Mbit/s, or `loop`
+    #[arg(long, value_name = "LINE", value_delimiter = ',', default_value = "100,300,1000,loop")]
+    lines: Vec<line::Line>,
+
     #[command(flatten)]
     crawl: crawl::Args,
 
@@ -45,6 +50,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         ensure!(known.contains(&what.as_str()), "{what} is none of {}", known.join(", "));
     }
     let wants = |what: &str| args.only.is_empty() || args.only.iter().any(|only| only == what);
+    // First of all: it may start the program again.
+    let lines = if wants("refill") { line::where_they_can_be(&args.lines)? } else { Vec::new() };
     let mut goals = Goals::default();
     if wants("compare") {
         compare::run()?;
@@ -60,7 +67,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         }
     }
     if wants("refill") {
-        refill::run(&pages, &mut goals)?;
+        refill::run(&pages, &lines, &mut goals)?;
     }
     crawl::run(&args.crawl, |what| wants(what) || args.only.iter().any(|only| only == "crawl"), &mut goals)?;
     goals.print();

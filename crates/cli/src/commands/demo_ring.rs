@@ -65,7 +65,7 @@ pub(super) fn run(session: &Session, lasts: Option<Duration>) -> Result<ExitCode
     let stopped = listen(&runtime, session);
     let began = Instant::now();
     let mut is_killed = false;
-    let mut last = Value::Null;
+    let (mut last, mut counted) = (Value::Null, 0);
     while lasts.is_none_or(|lasts| began.elapsed() < lasts) && !stopped.load(Relaxed) {
         std::thread::sleep(TELL_EVERY);
         server.set_round((began.elapsed().as_secs() / ROUND.as_secs()) as u32);
@@ -78,13 +78,14 @@ pub(super) fn run(session: &Session, lasts: Option<Duration>) -> Result<ExitCode
         // Ctrl-C reaches the nodes too: then there is nobody left to ask.
         let Ok(now) = status(&nodes[0].data) else { break };
         last = now;
-        say(line(&last));
+        say(line(&last, counted));
+        counted = counted.max(objects(&last));
     }
     if stopped.load(Relaxed) {
         return Ok(ExitCode::SUCCESS);
     }
     ask(&nodes[0].data, &["ring", "stop", "demo"])?;
-    let summary = summary(&nodes, &server, &last, is_killed, began.elapsed())?;
+    let summary = summary(&nodes, &server, &last, counted, is_killed, began.elapsed())?;
     match session.json {
         true => json_line(session, &summary)?,
         false => {
@@ -172,43 +173,66 @@ fn status(data: &Path) -> Result<Value> {
     Ok(json!({ "crawl": crawl, "health": health }))
 }
 
-fn line(status: &Value) -> String {
-    let (crawl, health) = (&status["crawl"], &status["health"]);
+/// Versions that the ring counts.
+fn objects(status: &Value) -> u64 {
+    let levels = status["health"]["objects"].as_array();
+    levels.into_iter().flatten().filter_map(|level| level["objects"].as_u64()).sum()
+}
+
+/// How the crawl and its copies stand. `counted`: the most versions that were counted so far.
+fn line(status: &Value, counted: u64) -> String {
+    let crawl = &status["crawl"];
     let number = |value: &Value| value.as_u64().unwrap_or(0);
-    let levels = health["objects"].as_array().cloned().unwrap_or_default();
-    let all: u64 = levels.iter().map(|level| number(&level["objects"])).sum();
-    let wanted = number(&health["copies"]);
-    let whole: u64 =
-        levels.iter().filter(|level| number(&level["copies"]) >= wanted).map(|level| number(&level["objects"])).sum();
     format!(
-        "round {:>3}  {:>6} fetched  {:>5} changed  {:>5} waiting  {:>9}   {} machines  {:>5} versions, {:>3.0}% on {wanted}",
+        "round {:>3}  {:>6} fetched  {:>5} changed  {:>5} waiting  {:>9}   {} machines  {}",
         number(&crawl["round"]),
         count(number(&crawl["fetched"])),
         count(number(&crawl["changed"])),
         count(number(&crawl["waiting"])),
         bytes(number(&crawl["bytes"])),
         crawl["machines"].as_array().map_or(0, Vec::len),
-        count(all),
-        100.0 * whole as f64 / all.max(1) as f64
+        copies_line(status, counted),
     )
 }
 
-fn summary(nodes: &[Node], server: &Server, last: &Value, is_killed: bool, took: Duration) -> Result<Value> {
+fn copies_line(status: &Value, counted: u64) -> String {
+    let wanted = status["health"]["copies"].as_u64().unwrap_or(0);
+    let levels = status["health"]["objects"].as_array();
+    let at_level = |level: &Value| level["copies"].as_u64().zip(level["objects"].as_u64());
+    let levels = levels.into_iter().flatten().filter_map(at_level);
+    let whole: u64 = levels.filter(|(copies, _)| *copies >= wanted).map(|(_, objects)| objects).sum();
+    let all = objects(status);
+    let share = format!("{:>3.0}% on {wanted}", 100.0 * whole as f64 / all.max(1) as f64);
+    match all {
+        0 => "versions are not counted yet".to_owned(),
+        // Each is counted by who is responsible for it: those of a machine that died, by who has taken over.
+        _ if all < counted => format!("{} of {} versions counted anew, {share}", count(all), count(counted)),
+        _ => format!("{:>5} versions, {share}", count(all)),
+    }
+}
+
+fn summary(
+    nodes: &[Node],
+    server: &Server,
+    last: &Value,
+    counted: u64,
+    is_killed: bool,
+    took: Duration,
+) -> Result<Value> {
     let (began, hosts) = (Instant::now(), server.web().hosts().count());
     let mut sites_read = agreed(nodes, server);
     while sites_read < hosts && began.elapsed() < AGREE_WITHIN {
         std::thread::sleep(Duration::from_millis(250));
         sites_read = agreed(nodes, server);
     }
-    let levels = last["health"]["objects"].as_array().cloned().unwrap_or_default();
     Ok(json!({
         "nodes": nodes.len(),
         "killed": is_killed,
         "rounds": last["crawl"]["round"],
         "fetched": last["crawl"]["fetched"],
         "changed": last["crawl"]["changed"],
-        "objects": levels.iter().filter_map(|level| level["objects"].as_u64()).sum::<u64>(),
-        "copies": levels,
+        "objects": counted,
+        "copies": last["health"]["objects"],
         "sites_read": sites_read,
         "seconds": took.as_secs_f64(),
     }))

@@ -12,7 +12,7 @@ const WAIT_MAX: Duration = Duration::from_secs(20);
 
 #[derive(Debug, Default)]
 pub(super) struct OnWay {
-    /// As many as the orders at once have in a page each.
+    /// As many as the orders at once have in their pages.
     names: Mutex<HashSet<Name>>,
     freed: Notify,
 }

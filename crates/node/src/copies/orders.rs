@@ -14,11 +14,14 @@ use herodotus_store::{EntryKey, Error as StoreError};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
+use tokio::task::{JoinError, JoinSet};
 
 /// Entries of a piece that is brought home at once.
 const PIECE_ENTRIES_MAX: u64 = 20_000;
 /// And what the names of so many take at most.
 const PAGE_BYTES_MAX: usize = 4 << 20;
+/// Pages that are fetched at once: the last few captures of one come in parcels, and the line is not to wait for them.
+const PAGES_AT_ONCE: usize = 2;
 /// The last place on the circle.
 const LAST: Id = Id([0xff; 32]);
 /// Times that a comparison begins again because one of the two did not know how a host is split: each time one host more is known.
@@ -118,17 +121,7 @@ async fn exchange(inner: &Arc<Inner>, with: &Contact, salt: u64, found: Found, w
         Found::OnlyThere(_) if way == Way::Give => {}
         Found::OnlyThere(spans) => {
             for span in spans {
-                let mut behind = None;
-                loop {
-                    let reply = inner.reach.ask(with, &Ask::NamesOn { span, behind }).await?;
-                    let Reply::NamesOn(names, last) = reply else {
-                        return Err(CopiesError::Odd("an answer to another question"));
-                    };
-                    let Some(last) = last else { break };
-                    behind = names.last().map(|name| (last, name.clone()));
-                    agree(inner, with, &names).await?;
-                    fill(inner, with, names).await?;
-                }
+                fill_span(inner, with, span).await?;
             }
         }
         Found::Each { spans, lacking_here, lacking_there } => {
@@ -147,6 +140,34 @@ async fn exchange(inner: &Arc<Inner>, with: &Contact, salt: u64, found: Found, w
                 fetch(inner, with, names).await?;
             }
         }
+    }
+    Ok(())
+}
+
+/// Fetches all that another machine holds on a span of which nothing is here, page by page: the next while the last of those before still come.
+async fn fill_span(inner: &Arc<Inner>, with: &Contact, span: Span) -> Result<(), CopiesError> {
+    let (mut under_way, mut behind) = (JoinSet::new(), None);
+    let ended = |fill: Result<Result<(), CopiesError>, JoinError>| {
+        fill.unwrap_or(Err(CopiesError::Odd("a task of ours broke")))
+    };
+    loop {
+        let reply = inner.reach.ask(with, &Ask::NamesOn { span, behind }).await?;
+        let Reply::NamesOn(names, last) = reply else {
+            return Err(CopiesError::Odd("an answer to another question"));
+        };
+        let Some(last) = last else { break };
+        behind = names.last().map(|name| (last, name.clone()));
+        agree(inner, with, &names).await?;
+        if under_way.len() == PAGES_AT_ONCE
+            && let Some(fill) = under_way.join_next().await
+        {
+            ended(fill)?;
+        }
+        let (inner, with) = (inner.clone(), with.clone());
+        under_way.spawn(async move { fill(&inner, &with, names).await });
+    }
+    while let Some(fill) = under_way.join_next().await {
+        ended(fill)?;
     }
     Ok(())
 }

@@ -107,6 +107,31 @@ fn a_newcomer_gets_blocks_as_they_lie_and_what_is_partly_there_in_parcels() {
     assert_same(&first, &second);
 }
 
+/// Names of 8 KB, of which some hundred make a page: the next is asked for while those before still come.
+#[test]
+fn a_newcomer_gets_everything_where_its_names_fill_many_pages() {
+    const NAMES: usize = 300;
+    let dir = tempfile::tempdir().unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let settings = CopiesSettings::default().at_pace(0.01);
+    let (first, ring) = runtime.block_on(start(dir.path().join("first"), 166, None, 2, settings.clone()));
+    for host in 0..HOSTS / 2 {
+        for n in 0..NAMES {
+            let url = format!("http://host-{host}.example/{n:04}{}", "/deeper".repeat(1_150));
+            let (time, head) = (Timestamp::parse("20240301").unwrap(), b"HTTP/1.1 200 OK\r\n\r\n".to_vec());
+            let main = Record::new(Kind::Response, &url, time, head, Body::new(format!("{host} {n}").into_bytes()));
+            first.store.append(Capture { url, time, main, companions: Vec::new() }).unwrap();
+        }
+    }
+    first.store.seal().unwrap();
+    let all = first.names().len();
+    assert_eq!(all, HOSTS / 2 * NAMES);
+    let (second, _ring) = runtime.block_on(start(dir.path().join("second"), 167, Some(&ring), 2, settings));
+    until("the newcomer has everything", || second.names().len() == all);
+    assert_same(&first, &second);
+    assert!(second.store.shipments_taken() > 1, "not in parcels alone");
+}
+
 /// All who hold an arc are compared with at once, and each has everything to send.
 #[test]
 fn a_newcomer_gets_nothing_twice_however_many_have_it() {

@@ -21,18 +21,24 @@ use crate::seal::{AdoptedBase, BodyPlan, Sealer, entry_of};
 use crate::store::Appended;
 use herodotus_base::Sha256;
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::Ordering::Release;
+use std::sync::atomic::Ordering::{Relaxed, Release};
 
 /// Rounds in which what cannot be kept as it came is given up, with those that lean on it.
 pub(super) const ROUNDS_MAX: usize = 32;
 
 impl Store {
+    /// How many shipments were taken in since the store was opened. Where that grows, much is coming, and what can wait should.
+    pub fn shipments_taken(&self) -> u64 {
+        self.inner.shipments.load(Relaxed)
+    }
+
     /// Takes in what a shipment brings and is new, once it is proved to be what it says, and says of each capture what became of it. What was kept as it
     /// came is durable; what went the ordinary way is after the next commit. `LacksBase`: it is to go in a parcel.
     ///
     /// An error is either a shipment that is none ([`Error::Refused`]: nothing of it was taken), or the fault of this store.
     pub fn take_shipment(&self, bytes: &[u8]) -> Result<Taken> {
         let layout = Layout::read(bytes)?;
+        self.inner.shipments.fetch_add(1, Relaxed);
         let mut receiver = Receiver::new(self, &layout);
         receiver.unpack()?;
         receiver.attest()?;

@@ -1,0 +1,70 @@
+//! Lines between the machines of a ring: the loop of a network namespace, made to carry no more than the line would. The program starts itself
+//! again in such a namespace before it has any threads.
+
+use crate::peers::say;
+use anyhow::{Context, Result, ensure};
+use std::fmt;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+
+/// Set where the program was started again.
+const MARK: &str = "HERODOTUS_BENCH_LINES";
+
+/// What a line carries, in Mbit/s. Without a number it is the loop as it is.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Line(Option<u32>);
+
+impl std::str::FromStr for Line {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.parse() {
+            Ok(mbit) if mbit > 0 => Ok(Self(Some(mbit))),
+            _ if text == "loop" => Ok(Self(None)),
+            _ => Err("a line is a number of Mbit/s, or `loop`".to_owned()),
+        }
+    }
+}
+
+impl fmt::Display for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(mbit) => write!(f, "{mbit} Mbit/s"),
+            None => f.write_str("the loop as it is"),
+        }
+    }
+}
+
+/// Goes on where lines can be laid; if the system does not let us, only the loop is left of them.
+pub(super) fn where_they_can_be(lines: &[Line]) -> Result<Vec<Line>> {
+    let is_there = std::env::var_os(MARK).is_some();
+    if is_there || lines.iter().all(|line| line.0.is_none()) {
+        return Ok(lines.to_vec());
+    }
+    let first = ["--net", "sh", "-c", "ip link set lo up && tc -V >&2 && exec \"$0\" \"$@\""];
+    if !run(Command::new("unshare").args(first).arg("true")) {
+        say("no lines can be laid here (that takes root and iproute2): only the loop is measured");
+        return Ok(vec![Line(None)]);
+    }
+    let program = std::env::current_exe().context("finding this program")?;
+    let mut again = Command::new("unshare");
+    again.args(first).arg(program).args(std::env::args_os().skip(1)).env(MARK, "1");
+    Err(again.exec()).context("starting again where lines can be laid")
+}
+
+impl Line {
+    /// From now on the loop is this line.
+    pub(super) fn lay(self) -> Result<()> {
+        run(Command::new("tc").args(["qdisc", "del", "dev", "lo", "root"]));
+        let Some(mbit) = self.0 else { return Ok(()) };
+        let rate = format!("{mbit}mbit");
+        // As long as a packet may wait where lines meet; a burst is what the kernel sends between two of its ticks at 1 Gbit/s.
+        let tbf = ["qdisc", "add", "dev", "lo", "root", "tbf", "rate", &rate, "burst", "256kb", "latency", "50ms"];
+        ensure!(run(Command::new("tc").args(tbf)), "a line of {self} could not be laid");
+        Ok(())
+    }
+}
+
+fn run(command: &mut Command) -> bool {
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|s| s.success())
+}

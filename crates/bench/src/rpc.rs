@@ -15,6 +15,7 @@ use herodotus_net::{
 };
 use iroh::endpoint::{Connection, presets};
 use iroh::{EndpointAddr, RelayMode, SecretKey, TransportAddr};
+use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -80,13 +81,13 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     })
 }
 
-/// What it costs bare iroh to bring so many bytes to another endpoint of this process.
+/// What it costs bare iroh to bring so many bytes to another endpoint of this process, and onto its disk.
 pub(crate) fn bare_copy(bytes: u64) -> Result<Cost> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let bare = Bare::start().await?;
         let watch = Stopwatch::start();
-        bare.bulk(bytes).await?;
+        bare.send(KEPT, bytes).await?;
         let cost = watch.stop();
         bare.stop().await;
         Ok(cost)
@@ -185,6 +186,11 @@ async fn bulk(args: &Args, sending: impl Future<Output = Result<()>>) -> Result<
     Ok(Round { done: args.gib as f64, cost: watch.stop() })
 }
 
+// What becomes of what is sent to bare iroh: its first byte.
+const ECHOED: u8 = 0;
+const DROPPED: u8 = 1;
+const KEPT: u8 = 2;
+
 fn here() -> SocketAddr {
     SocketAddr::from((Ipv4Addr::LOCALHOST, 0))
 }
@@ -216,11 +222,13 @@ impl Bare {
                         tokio::spawn(async move {
                             let mut first = [0];
                             recv.read_exact(&mut first).await?;
-                            if first[0] == 0 {
-                                let call = recv.read_to_end(1 << 20).await?;
-                                send.write_all(&call).await?;
-                            } else {
-                                drain(&mut recv).await?;
+                            match first[0] {
+                                ECHOED => {
+                                    let call = recv.read_to_end(1 << 20).await?;
+                                    send.write_all(&call).await?;
+                                }
+                                KEPT => keep(&mut recv).await?,
+                                _ => _ = drain(&mut recv).await?,
                             }
                             send.finish()?;
                             anyhow::Ok(())
@@ -238,7 +246,7 @@ impl Bare {
         let conn = self.conn.clone();
         async move {
             let (mut send, mut recv) = conn.open_bi().await?;
-            send.write_all(&vec![0; bytes + 1]).await?;
+            send.write_all(&vec![ECHOED; bytes + 1]).await?;
             send.finish()?;
             let answer = recv.read_to_end(1 << 20).await?;
             ensure!(answer.len() == bytes, "{} bytes came back", answer.len());
@@ -247,8 +255,12 @@ impl Bare {
     }
 
     async fn bulk(&self, bytes: u64) -> Result<()> {
+        self.send(DROPPED, bytes).await
+    }
+
+    async fn send(&self, what_becomes_of_it: u8, bytes: u64) -> Result<()> {
         let (mut send, mut recv) = self.conn.open_bi().await?;
-        send.write_all(&[1]).await?;
+        send.write_all(&[what_becomes_of_it]).await?;
         pour(&mut send, bytes).await?;
         send.finish()?;
         recv.read_to_end(0).await?;
@@ -365,6 +377,17 @@ async fn drain(from: &mut (impl AsyncReadExt + Unpin)) -> Result<u64> {
         match from.read(&mut piece).await? {
             0 => return Ok(bytes),
             read => bytes += read as u64,
+        }
+    }
+}
+
+/// Into a file, durably.
+async fn keep(from: &mut (impl AsyncReadExt + Unpin)) -> Result<()> {
+    let (mut piece, mut file) = (vec![0; PIECE_BYTES], tempfile::tempfile()?);
+    loop {
+        match from.read(&mut piece).await? {
+            0 => return Ok(tokio::task::block_in_place(|| file.sync_all())?),
+            read => tokio::task::block_in_place(|| file.write_all(&piece[..read]))?,
         }
     }
 }

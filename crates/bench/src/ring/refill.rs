@@ -1,5 +1,4 @@
-//! A new machine is filled over a line, beside a bare copy of the same bytes by iroh over the same: one stream, read and thrown away, nothing checked and
-//! nothing stored.
+//! A new machine is filled over a line, beside a bare copy of as many bytes by iroh over the same: one stream into a file that is synced once, nothing looked at.
 
 use super::line::Line;
 use super::machines::Ring;

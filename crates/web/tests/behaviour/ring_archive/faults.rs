@@ -79,9 +79,9 @@ fn where_nobody_is_sure_that_there_is_nothing_it_is_not_said_and_what_there_is_i
     const NEVER: &str = "http://far.test/never";
     let made = vec![
         page(PAGE, AT, "Far away", "True words."),
-        // Nothing is at the folder itself, and nothing where the other leads.
+        // Nothing is at the folder itself, and nothing where the other leads: a host of which nothing was asked before.
         page("http://far.test/a/b", AT, "Below", "Words below."),
-        answer("http://far.test/moved", AT, &format!("302 Found\r\nLocation: {NEVER}"), b""),
+        answer("http://far.test/moved", AT, "302 Found\r\nLocation: http://elsewhere.test/never", b""),
     ];
     let ring = Ring::of(made, |_, _| (false, vec![0]), false, |_| {});
     let is_unsure = |is: bool| ring.machines.is_unsure.store(is, Ordering::SeqCst);

@@ -41,7 +41,7 @@ pub(super) fn where_they_can_be(lines: &[Line]) -> Result<Vec<Line>> {
     if is_there || lines.iter().all(|line| line.0.is_none()) {
         return Ok(lines.to_vec());
     }
-    let first = ["--net", "sh", "-c", "ip link set lo up && tc -V >&2 && exec \"$0\" \"$@\""];
+    let first = ["--net", "sh", "-c", "ip link set lo up && tc -V >/dev/null && exec \"$0\" \"$@\""];
     if !run(Command::new("unshare").args(first).arg("true")) {
         say("no lines can be laid here (that takes root and iproute2): only the loop is measured");
         return Ok(vec![Line(None)]);

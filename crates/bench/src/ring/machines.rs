@@ -26,6 +26,8 @@ pub(super) struct Machine {
     pub(super) copies: Copies,
     /// Where archived content is served.
     pub(super) replay: u16,
+    /// Since it takes copies.
+    pub(super) takes: Stopwatch,
     _ring: RingNode,
     _indexer: Indexer,
 }
@@ -84,6 +86,7 @@ impl Ring {
         settings.custody.grace = Duration::from_secs(5);
         settings.custody.compare_every = Duration::from_secs(10);
         let (ours, here, catalogue) = (ring.clone(), store.clone(), indexer.catalogue());
+        let takes = Stopwatch::start();
         let copies = tokio::task::spawn_blocking(move || Copies::start(ours, here, catalogue, settings)).await??;
         ring.joined().await?;
         let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
@@ -93,7 +96,7 @@ impl Ring {
         let site = Site::new(store.clone(), &data, None, indexer.catalogue(), hosts, Token::of(&data)?);
         let site = site.with_elsewhere(Arc::new(copies.clone()), false);
         tokio::spawn(bound.serve(site, std::future::pending()));
-        Ok(Machine { store, copies, replay, _ring: ring, _indexer: indexer })
+        Ok(Machine { store, copies, replay, takes, _ring: ring, _indexer: indexer })
     }
 
     /// Waits until each knows all the others.

@@ -2,15 +2,19 @@
 //! over both tells a block that was written wholly from one that was torn or has rotted.
 //!
 //! ```text
-//! crc32 of the rest │ kind │ packed? │ 0 0 │ stored length │ raw length │ payload
-//!        4          │  1   │    1    │  2  │      4        │     4      │ stored length
+//! crc32 of the rest │ kind │ packed? │ slots │ stored length │ raw length │ payload
+//!        4          │  1   │    1    │   2   │      4        │     4      │ stored length
 //! ```
+//!
+//! Slots are how many items stand in a group, so that whoever sends it on need not unpack it to know: 0 where that is not said, as it never was before
+//! version 3.
 
 use crate::compress;
 use crate::disk::DiskFile;
 use crate::error::{Error, Result};
 use crate::limits::{BLOCK_BYTES_MAX, FORMAT_VERSION};
 use std::io;
+use std::num::NonZero;
 
 pub(crate) const HEADER_BYTES: usize = 16;
 pub(crate) const FILE_HEADER_BYTES: usize = 16;
@@ -86,6 +90,8 @@ pub(crate) struct Header {
     crc: u32,
     pub(crate) kind: Kind,
     pub(crate) packed: bool,
+    /// Items in a group, if it is said.
+    pub(crate) slots: Option<NonZero<u16>>,
     pub(crate) stored_len: usize,
     pub(crate) raw_len: usize,
 }
@@ -94,9 +100,11 @@ impl Header {
     pub(crate) fn decode(bytes: &[u8; HEADER_BYTES]) -> Option<Self> {
         let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
         let (stored_len, raw_len) = (word(8) as usize, word(12) as usize);
-        let sane = bytes[5] <= 1 && bytes[6] == 0 && bytes[7] == 0 && stored_len <= BLOCK_BYTES_MAX;
+        let kind = Kind::from_code(bytes[4])?;
+        let slots = NonZero::new(u16::from_le_bytes([bytes[6], bytes[7]]));
+        let sane = bytes[5] <= 1 && (slots.is_none() || kind == Kind::Group) && stored_len <= BLOCK_BYTES_MAX;
         (sane && raw_len <= BLOCK_BYTES_MAX).then_some(())?;
-        Some(Self { crc: word(0), kind: Kind::from_code(bytes[4])?, packed: bytes[5] == 1, stored_len, raw_len })
+        Some(Self { crc: word(0), kind, packed: bytes[5] == 1, slots, stored_len, raw_len })
     }
 
     pub(crate) fn total_len(&self) -> u64 {
@@ -106,9 +114,15 @@ impl Header {
 
 /// Appends a block. `payload` is packed already if `packed` says so.
 pub(crate) fn put(out: &mut Vec<u8>, kind: Kind, packed: bool, payload: &[u8], raw_len: usize) {
+    put_slots(out, (kind, 0), packed, payload, raw_len);
+}
+
+/// The same for one that says how many items it has; if they are too many for that, nothing is said.
+pub(crate) fn put_slots(out: &mut Vec<u8>, (kind, slots): (Kind, usize), packed: bool, payload: &[u8], raw_len: usize) {
+    let slots = u16::try_from(slots).unwrap_or(0).to_le_bytes();
     let start = out.len();
     out.extend_from_slice(&[0; 4]);
-    out.extend_from_slice(&[kind as u8, u8::from(packed), 0, 0]);
+    out.extend_from_slice(&[kind as u8, u8::from(packed), slots[0], slots[1]]);
     out.extend_from_slice(&(payload.len() as u32).to_le_bytes());
     out.extend_from_slice(&(raw_len as u32).to_le_bytes());
     out.extend_from_slice(payload);

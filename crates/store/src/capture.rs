@@ -123,12 +123,13 @@ impl RecordId {
 
     /// A name made from what it names: the same record has the same name on every machine.
     pub fn of_content(kind: &Kind, url: &str, time: Timestamp, head: &[u8], body: &Sha256) -> Self {
-        let mut d = herodotus_base::Digester::new();
-        for part in [kind.as_str().as_bytes(), url.as_bytes(), &time.to_sortable(), head, &body.0] {
-            d.update(&(part.len() as u64).to_be_bytes());
-            d.update(part);
+        let parts = [kind.as_str().as_bytes(), url.as_bytes(), &time.to_sortable(), head, &body.0];
+        let mut named = Vec::with_capacity(parts.iter().map(|part| 8 + part.len()).sum());
+        for part in parts {
+            named.extend_from_slice(&(part.len() as u64).to_be_bytes());
+            named.extend_from_slice(part);
         }
-        let hash = d.finish().sha256.0;
+        let hash = Sha256::of(&named).0;
         let mut uuid = [0; 16];
         uuid.copy_from_slice(&hash[..16]);
         // Version 8 (made by its own rule), variant 1: RFC 9562.

@@ -11,6 +11,7 @@ use crate::places;
 use crate::wire::{Cursor, Put};
 use herodotus_replica::Mark;
 use herodotus_ring::placement::{Placement, bucket_of_key, place_of_key};
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
@@ -234,11 +235,21 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<Vec<Op>> {
 
 /// Applies the operations of a seal to the index, in one atomic batch that also says how far the pack is indexed.
 pub(crate) fn apply(engine: &dyn Engine, pack: u32, indexed_to: u64, ops: &[Op]) -> Result<()> {
+    apply_to(engine, (pack, indexed_to), ops, false)
+}
+
+/// The same where whoever seals has seen that nothing is known of any capture that is put, and that each is put once.
+pub(crate) fn apply_new(engine: &dyn Engine, pack: u32, indexed_to: u64, ops: &[Op]) -> Result<()> {
+    apply_to(engine, (pack, indexed_to), ops, true)
+}
+
+fn apply_to(engine: &dyn Engine, (pack, indexed_to): (u32, u64), ops: &[Op], are_new: bool) -> Result<()> {
     let mut state = Applying {
         engine,
         totals: totals(engine)?,
         placement: places::table_of(engine)?,
         parts: HashMap::new(),
+        are_new,
         new: Vec::new(),
         local: Default::default(),
     };
@@ -269,6 +280,8 @@ struct Applying<'a> {
     placement: Option<Placement>,
     /// Parts of the buckets met so far.
     parts: HashMap<String, u32>,
+    /// Nothing is known of what is put: it need not be looked for.
+    are_new: bool,
     /// Captures that were not here before.
     new: Vec<EntryKey>,
     /// The batch so far, by table, so that an operation sees the ones before it.
@@ -332,9 +345,10 @@ impl Applying<'_> {
     }
 
     fn put(&mut self, entry: &Entry, body: Option<&(BodyKey, BodySource)>) -> Result<()> {
-        let known = self.entry(&entry.id)?;
-        let mut entry = entry.clone();
+        let known = if self.are_new { None } else { self.entry(&entry.id)? };
+        let mut entry = Cow::Borrowed(entry);
         if known.as_ref().is_some_and(Entry::is_removed_for_good) {
+            let entry = entry.to_mut();
             (entry.removed, entry.released) = (true, false);
         }
         if let Some((key, source)) = body {
@@ -371,24 +385,24 @@ impl Applying<'_> {
             }
             _ => {}
         }
-        self.mark(id, before.and_then(places::said_of), after.and_then(places::said_of))?;
-        self.set(Table::Captures, id.encode(), after.map(Entry::encode_value));
+        let name = id.encode();
+        self.mark(&id.key, &name, before.and_then(places::said_of), after.and_then(places::said_of))?;
+        self.set(Table::Captures, name, after.map(Entry::encode_value));
         Ok(())
     }
 
-    /// Takes one mark from the table of places and adds another.
-    fn mark(&mut self, id: &EntryKey, before: Option<&[u8]>, after: Option<&[u8]>) -> Result<()> {
+    /// Takes one mark of a capture from the table of places and adds another.
+    fn mark(&mut self, key: &str, name: &[u8], before: Option<&[u8]>, after: Option<&[u8]>) -> Result<()> {
         let Some(placement) = self.placement.filter(|_| before != after) else { return Ok(()) };
-        let bucket = bucket_of_key(placement, &id.key);
-        let place = place_of_key(placement, &id.key, self.parts(bucket)?);
+        let bucket = bucket_of_key(placement, key);
+        let place = place_of_key(placement, key, self.parts(bucket)?);
         let row = places::row_key(place, bucket);
         let mut sum = places::sum_of(self.get(Table::Places, &row)?)?;
-        let name = id.encode();
         if let Some(said) = before {
-            sum.take(Mark::of(&name, said));
+            sum.take(Mark::of(name, said));
         }
         if let Some(said) = after {
-            sum.add(Mark::of(&name, said));
+            sum.add(Mark::of(name, said));
         }
         self.set(Table::Places, row, places::encode_sum(sum));
         Ok(())

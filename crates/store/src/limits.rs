@@ -2,7 +2,7 @@
 
 /// What is read with a pack's name and refused if it is newer than we know. 1 had differences packed one by one; since 2 they are
 /// patches that are packed together. Both are read for ever.
-pub const FORMAT_VERSION: u16 = 2;
+pub const FORMAT_VERSION: u16 = 3;
 
 /// Raw bytes in one shared frame, at least, if the site has so many: what is unpacked, at most, to get at one page.
 pub const FRAME_BYTES: usize = 256 * 1024;

@@ -198,8 +198,19 @@ impl PackWriter {
     }
 
     pub(crate) fn put(&mut self, kind: Kind, packed: bool, payload: &[u8], raw_len: usize) -> Result<u64> {
+        self.put_slots((kind, 0), packed, payload, raw_len)
+    }
+
+    /// The same for a group of so many items.
+    pub(crate) fn put_slots(
+        &mut self,
+        (kind, slots): (Kind, usize),
+        packed: bool,
+        payload: &[u8],
+        raw_len: usize,
+    ) -> Result<u64> {
         let offset = self.offset();
-        block::put(&mut self.waiting, kind, packed, payload, raw_len);
+        block::put_slots(&mut self.waiting, (kind, slots), packed, payload, raw_len);
         if self.waiting.len() >= WRITE_BYTES {
             self.flush()?;
         }

@@ -202,6 +202,9 @@ pub(crate) fn count_whole(block: &Block) -> Result<Option<usize>> {
     if block.header.kind != BlockKind::Group {
         return Ok(None);
     }
+    if let Some(slots) = block.header.slots {
+        return Ok(Some(usize::from(slots.get())));
+    }
     let start = block.clone().unpacked_start(|start| Some(start.len()))?;
     Cursor::new(&start).usize().map(Some).ok_or_else(|| Error::Damaged("a block cannot be read".into()))
 }

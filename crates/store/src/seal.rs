@@ -486,7 +486,8 @@ impl<'a> Sealer<'a> {
         compress::pack_into(&mut self.packed, &self.raw, search)?;
         let is_packed = self.packed.len() < self.raw.len();
         let payload = if is_packed { &self.packed } else { &self.raw };
-        Ok((self.writer.put(kind, is_packed, payload, self.raw.len())?, payload.len()))
+        let slots = if kind == BlockKind::Group { items.len() } else { 0 };
+        Ok((self.writer.put_slots((kind, slots), is_packed, payload, self.raw.len())?, payload.len()))
     }
 
     /// Writes the waiting differences, in blocks that are cheap to read. Their bases have places by now, or stand before

@@ -623,4 +623,11 @@ impl Inner {
         let (ops, end) = sealer.finish()?;
         directory::apply(&*self.engine, number, end, &ops)
     }
+
+    /// The same of captures of which nothing is known here, each once.
+    pub(crate) fn finish_new(&self, sealer: Sealer<'_>) -> Result<()> {
+        let number = sealer.pack();
+        let (ops, end) = sealer.finish()?;
+        directory::apply_new(&*self.engine, number, end, &ops)
+    }
 }

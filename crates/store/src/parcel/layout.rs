@@ -3,7 +3,7 @@
 //! Reading it checks the digest over all of it, every length and every count, and unpacks nothing. What it gives points into
 //! the parcel.
 
-use super::head::{self, HEAD_BYTES, Head};
+use super::head::{HEAD_BYTES, Head};
 use super::limits::{ENTRIES_MAX, KEYS_BYTES_MAX, PARCEL_BYTES_MAX, PARCEL_FRAME_BYTES, WEIGHT_ALONE_MAX, WEIGHT_MAX};
 use crate::compress;
 use crate::error::Result;
@@ -13,7 +13,9 @@ use crate::wire::{Cursor, Put};
 use herodotus_base::limits::BODY_IN_MEMORY_BYTES_MAX;
 use herodotus_base::{Sha256, Timestamp};
 
-const HEAD: Head = Head { what: "parcel", magic: *b"HDTP", form: 1, bytes_max: PARCEL_BYTES_MAX };
+const HEAD: Head = Head { what: "parcel", magic: *b"HDTP", form: FORM, crc_from: u8::MAX, bytes_max: PARCEL_BYTES_MAX };
+/// The only form there is yet.
+const FORM: u8 = 1;
 /// The counts, and whatever an entry has beside its key and its bytes.
 const ENTRY_BYTES: usize = 64;
 
@@ -353,9 +355,9 @@ impl Writer {
 
 /// The head before the rest.
 pub(super) fn sealed(rest: &[u8]) -> Vec<u8> {
-    let mut out = HEAD.begin(rest.len());
+    let mut out = HEAD.begin(FORM, rest.len());
     out.put_raw(rest);
-    head::seal(&mut out);
+    HEAD.seal(&mut out);
     out
 }
 

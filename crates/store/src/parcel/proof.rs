@@ -38,6 +38,12 @@ impl Attested {
         Self { digests: hashing::of_body(body), len: body.len() as u64 }
     }
 
+    /// Of many bodies: together they take less than one by one.
+    pub(super) fn of_all(bodies: &[&[u8]]) -> Vec<Self> {
+        let lens = bodies.iter().map(|body| body.len() as u64);
+        lens.zip(hashing::of_bodies(bodies)).map(|(len, digests)| Self { digests, len }).collect()
+    }
+
     /// Of the body of a capture that was attested before, or that the store gave out.
     pub(super) fn of_main(capture: &Capture) -> Self {
         Self { digests: capture.main.body.digests(), len: capture.main.body.len() }
@@ -116,15 +122,11 @@ impl<'a> Unproven<'a> {
     }
 
     /// The same for one who keeps the item as it is: nothing is copied, and what comes out has its body's digests in place of its bytes.
-    /// `elsewhere` are those of a body that the item does not have.
-    pub(super) fn attest(self, id: &EntryKey, elsewhere: Option<Attested>) -> Result<Capture, String> {
+    /// `body` is what was found of the body that [`Unproven::wire`] gave, or of one that the item does not have.
+    pub(super) fn attest(self, id: &EntryKey, body: Attested) -> Result<Capture, String> {
         if self.envelope.id() != *id {
             return Err("it is listed under a name that is not its own".into());
         }
-        let body = match self.wire(elsewhere.is_some())? {
-            Some(wire) => Attested { digests: hashing::of_body(&wire), len: wire.len() as u64 },
-            None => elsewhere.ok_or("its body is not here")?,
-        };
         if body.digests.sha256 != self.envelope.sha256 || body.len != self.envelope.body_len {
             return Err("its body fails its digest".into());
         }
@@ -146,7 +148,7 @@ impl<'a> Unproven<'a> {
     }
 
     /// The body as it came over the wire, if the item has it; nothing, if it is to be elsewhere, and there is one.
-    fn wire(&self, is_elsewhere: bool) -> Result<Option<Cow<'_, [u8]>>, String> {
+    pub(super) fn wire(&self, is_elsewhere: bool) -> Result<Option<Cow<'a, [u8]>>, String> {
         let envelope = &self.envelope;
         if envelope.body_len > BODY_IN_MEMORY_BYTES_MAX as u64 {
             return Err(format!("a body of {} bytes that is no file", envelope.body_len));

@@ -23,9 +23,9 @@ impl Sealer<'_> {
         &mut self,
         kind: BlockKind,
         (packed, payload, raw_len): (bool, &[u8], usize),
-        items: Vec<(Entry, BodyPlan)>,
+        items: Vec<(Box<Entry>, BodyPlan)>,
     ) -> Result<usize> {
-        let offset = self.writer.put(kind, packed, payload, raw_len)?;
+        let offset = self.writer.put_slots((kind, items.len()), packed, payload, raw_len)?;
         let first = self.ops.len();
         for (slot, (mut entry, plan)) in items.into_iter().enumerate() {
             let here = Place { pack: self.writer.number(), offset, slot: slot as u32 };
@@ -35,7 +35,7 @@ impl Sealer<'_> {
                 BodyPlan::InItem(key) => Some((key, BodySource::New(BodyAt::Item(here)))),
                 BodyPlan::Source(key, source) => Some((key, source)),
             };
-            self.ops.push(Op::Put { entry: Box::new(entry), body });
+            self.ops.push(Op::Put { entry, body });
         }
         Ok(first)
     }
@@ -43,7 +43,7 @@ impl Sealer<'_> {
     /// Adds an item that is a patch to another, and says which operation puts it. Its entry knows its depth.
     pub(crate) fn adopt_patch(
         &mut self,
-        entry: Entry,
+        entry: Box<Entry>,
         plan: BodyPlan,
         (base, at): (EntryKey, AdoptedBase),
         (patch, raw_len): (&[u8], usize),
@@ -59,7 +59,7 @@ impl Sealer<'_> {
             AdoptedBase::At(place) => At::Place(place),
         };
         self.waiting.deltas.push(Delta { op, body: in_item, base: (base, at), patch: patch.to_vec(), raw_len });
-        self.ops.push(Op::Put { entry: Box::new(entry), body });
+        self.ops.push(Op::Put { entry, body });
         op
     }
 

@@ -1,5 +1,5 @@
 //! Files of every format version we ever wrote, read for ever. `tests/data/v1` was written by the first version, `v2` by the one
-//! that keeps differences as patches: a pack with shared frames, differences, raw and shared bodies, a large body's file, and a
+//! that keeps differences as patches, `v3` by the one whose groups say how many items they have: a pack with shared frames, differences, raw and shared bodies, a large body's file, and a
 //! journal of operations that were committed but not yet sealed. None is ever written again; a new format version gets a folder of
 //! its own.
 
@@ -7,7 +7,7 @@
 
 use crate::support;
 
-use herodotus_store::{Body, Capture, Store, key_of};
+use herodotus_store::{Body, Capture, Outcome, Store, key_of};
 use std::io::{Read, Write};
 use std::path::Path;
 use support::{noise, page, picture, time, with_body};
@@ -82,8 +82,13 @@ fn an_archive_of_version_2_is_read_whole() {
 }
 
 #[test]
+fn an_archive_of_version_3_is_read_whole() {
+    is_read_whole("v3");
+}
+
+#[test]
 fn a_pack_is_written_on_only_by_its_own_version() {
-    for (version, grows) in [("v1", false), ("v2", true)] {
+    for (version, grows) in [("v1", false), ("v2", false), ("v3", true)] {
         let dir = tempfile::tempdir().unwrap();
         copy(&Path::new("tests/data").join(version), dir.path());
         let pack = |n: u32| std::fs::read(dir.path().join(format!("packs/{n:08x}.pack")));
@@ -121,6 +126,18 @@ fn is_read_whole(version: &str) {
     assert_eq!(store.noted("import:golden").unwrap().unwrap(), b"1 at 0.0.0 7");
     assert_eq!(store.totals().unwrap().captures, 20 + 10 + 3 + 6 + 2 - 1);
     assert!(store.verify(|_, _| {}).unwrap().damaged.is_empty());
+    // What was removed keeps its block from travelling, whether or not that says how many items it has; what has blocks of its own goes.
+    let (ids, elsewhere) = (store.scan_all().map(|entry| entry.unwrap().id).collect(), tempfile::tempdir().unwrap());
+    let (to, mut shipper) = (Store::open(elsewhere.path()).unwrap().0, store.shipper(ids, 0).unwrap());
+    let mut shipped = Vec::new();
+    while let Some(shipment) = shipper.next_shipment().unwrap() {
+        for (id, outcome) in to.take_shipment(&shipment).unwrap().entries {
+            assert_eq!((&outcome, to.read(&id).unwrap()), (&Outcome::Stored, store.read(&id).unwrap()));
+            shipped.push(id);
+        }
+    }
+    let beside = page("https://example.org/page/3", 3, 3).id();
+    assert!(!shipped.is_empty() && !shipped.contains(&removed) && shipper.left().contains(&beside), "{shipped:?}");
     // Unfolded, three versions share nearly everything: the recipes were really used.
     let pack = std::fs::metadata(dir.path().join("packs/00000001.pack")).unwrap().len();
     assert!(pack < 25_000, "{pack}");

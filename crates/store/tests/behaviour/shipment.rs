@@ -14,7 +14,7 @@ use herodotus_store::limits::RESERVE_BYTES;
 use herodotus_store::parcel::limits::PARCEL_BYTES;
 use herodotus_store::parcel::shipment::limits::SHIPMENT_BYTES_MAX;
 use herodotus_store::parcel::shipment::shipment_names;
-use herodotus_store::{Appended, Capture, EntryKey, Error, Outcome, RecordId, Store};
+use herodotus_store::{Appended, Capture, EntryKey, Error, Outcome, RecordId, Store, Taken};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use support::{check_places, contents, noise, page, picture, with_body};
@@ -375,6 +375,44 @@ fn a_patch_to_what_was_mended_since_is_left_for_a_parcel_at_once() {
     }
 }
 
+/// The shipments of these captures, for one who lacks just them.
+fn shipments(from: &Store, captures: &[Capture]) -> Vec<Vec<u8>> {
+    let mut shipper = from.shipper(ids_of(captures), 0).unwrap();
+    std::iter::from_fn(|| shipper.next_shipment().unwrap()).collect()
+}
+
+#[test]
+fn what_is_proved_before_its_turn_leans_on_what_came_before_it() {
+    let versions: Vec<Capture> = (0..3).map(|v| page("https://example.org/", i64::from(v) * 60, v)).collect();
+    let pages: Vec<Capture> = (0..6).map(|n| page(&format!("https://example.org/{n}"), n, n as u32)).collect();
+    let from = sealed(&[&versions[..], &pages].concat());
+    let first = shipments(&from, &[&versions[..1], &pages].concat());
+    let second = shipments(&from, &versions[1..]);
+    let (to, is_stored) = (open(), |taken: &Taken| taken.entries.iter().all(|(_, o)| *o == Outcome::Stored));
+    // Nothing of the first is here before the second's turn.
+    let taken = to.take_shipment_in_turn(&second[0], || {
+        assert_eq!(to.scan_all().count(), 0);
+        first.iter().for_each(|shipment| assert!(is_stored(&to.take_shipment(shipment).unwrap())));
+        Ok::<_, Error>(())
+    });
+    assert!(is_stored(taken.as_ref().unwrap()), "{taken:?}");
+    assert_same(&from, &to);
+}
+
+#[test]
+fn a_shipment_whose_turn_never_comes_leaves_nothing() {
+    let pages: Vec<Capture> = (0..6).map(|n| page(&format!("https://example.org/{n}"), n, n as u32)).collect();
+    let (from, to) = (sealed(&pages), open());
+    for shipment in shipments(&from, &pages) {
+        let taken = to.take_shipment_in_turn(&shipment, || Err(Error::Refused("the one before was not kept".into())));
+        assert!(matches!(taken, Err(Error::Refused(_))));
+        to.seal().unwrap();
+        assert_eq!(to.scan_all().count(), 0);
+        to.take_shipment(&shipment).unwrap();
+    }
+    assert_same(&from, &to);
+}
+
 #[test]
 fn where_the_same_body_is_damaged_already_a_body_beside_is_kept_and_mends_it() {
     let (ours, theirs) = (picture("https://example.org/a.png", 1, 1), picture("https://mirror.example/b.png", 2, 1));
@@ -510,8 +548,8 @@ fn what_was_cut_or_changed_on_the_way_is_refused_and_nothing_of_it_is_taken() {
     assert_same(&from, &to);
 }
 
-/// What version 1 of the format was: written once, read for ever.
-const GOLDEN: &[u8] = include_bytes!("../data/shipment-v1.bin");
+/// What each form was: written once, read for ever.
+const GOLDEN: [&[u8]; 2] = [include_bytes!("../data/shipment-v1.bin"), include_bytes!("../data/shipment-v2.bin")];
 
 /// What is in it: a block, a difference, a body beside it.
 fn golden() -> Vec<Capture> {
@@ -522,11 +560,29 @@ fn golden() -> Vec<Capture> {
 }
 
 #[test]
-fn a_shipment_of_form_1_is_read_for_ever() {
-    let to = open();
-    let taken = to.take_shipment(GOLDEN).unwrap();
-    assert!(taken.entries.iter().all(|(_, outcome)| *outcome == Outcome::Stored), "{taken:?}");
-    assert_same(&sealed(&golden()), &to);
+fn a_shipment_of_any_form_is_read_for_ever() {
+    for shipment in GOLDEN {
+        let to = open();
+        let taken = to.take_shipment(shipment).unwrap();
+        assert!(taken.entries.iter().all(|(_, outcome)| *outcome == Outcome::Stored), "{taken:?}");
+        assert_same(&sealed(&golden()), &to);
+    }
+}
+
+#[test]
+fn one_who_knows_only_an_earlier_form_is_sent_that() {
+    for (known, sent) in [(1, 1), (2, 2), (9, 2)] {
+        let from = sealed(&golden());
+        let mut shipper = from.shipper(ids_of(&golden()), 0).unwrap().for_one_who_knows(known);
+        let shipment = shipper.next_shipment().unwrap().unwrap();
+        assert_eq!(shipment[4], sent);
+        let to = open();
+        assert!(to.take_shipment(&shipment).unwrap().entries.iter().all(|(_, outcome)| *outcome == Outcome::Stored));
+        // What one form's sum is says nothing under another's.
+        let mut other = shipment.clone();
+        other[4] = 3 - sent;
+        assert!(matches!(to.take_shipment(&other), Err(Error::Refused(_))));
+    }
 }
 
 #[test]
@@ -538,5 +594,5 @@ fn write_the_golden_file() {
     let mut shipper = from.shipper(ids, 0).unwrap();
     let shipment = shipper.next_shipment().unwrap().unwrap();
     assert!(shipper.next_shipment().unwrap().is_none() && shipper.left().is_empty());
-    std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/shipment-v1.bin"), shipment).unwrap();
+    std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/shipment-v2.bin"), shipment).unwrap();
 }

@@ -1,25 +1,27 @@
 //! How a shipment is laid out: blocks with the names of what stands in them, patches, and bodies that have blocks of their own.
 //!
-//! Reading it checks the digest over all of it, every length and every count, and how much would come out, before anything is
+//! Reading it checks the sum of all of it, every length and every count, and how much would come out, before anything is
 //! unpacked. What it gives points into the shipment.
 
 use super::limits::{
     NAMES_BYTES_MAX, SHIPMENT_BYTES, SHIPMENT_BYTES_MAX, SHIPMENT_ENTRIES_MAX, SHIPMENT_WEIGHT, SHIPMENT_WEIGHT_MAX,
+    ZSTD_LEVEL_IN_PASSING,
 };
 use crate::block::Kind as BlockKind;
 use crate::compress;
 use crate::error::Result;
 use crate::index::EntryKey;
-use crate::limits::ZSTD_LEVEL;
-use crate::parcel::head::{self, Head};
+use crate::parcel::head::Head;
 use crate::parcel::layout::FormTag;
 use crate::wire::{Cursor, Put};
 use herodotus_base::{Sha256, Timestamp};
+use std::borrow::Cow;
 use std::collections::HashSet;
 
-/// The only form there is yet.
-pub(super) const FORM: u8 = 1;
-const HEAD: Head = Head { what: "shipment", magic: *b"HDTS", form: FORM, bytes_max: SHIPMENT_BYTES_MAX };
+/// The newest form. The one before has a SHA-256 of all of it in its head.
+pub(super) const FORM: u8 = 2;
+pub(super) const HEAD: Head =
+    Head { what: "shipment", magic: *b"HDTS", form: FORM, crc_from: 2, bytes_max: SHIPMENT_BYTES_MAX };
 
 mod base {
     pub(super) const NEAR: u8 = 0;
@@ -34,13 +36,13 @@ pub(super) struct Payload<'a> {
     pub(super) bytes: &'a [u8],
 }
 
-impl Payload<'_> {
+impl<'a> Payload<'a> {
     /// Unpacks it, if it is one that we could have written.
-    pub(super) fn unpacked(&self) -> Option<Vec<u8>> {
+    pub(super) fn unpacked(&self) -> Option<Cow<'a, [u8]>> {
         match self.is_packed {
             true if !compress::is_one_frame(self.bytes, self.raw_len) => None,
-            true => compress::unpack(self.bytes, self.raw_len).ok(),
-            false => (self.bytes.len() == self.raw_len).then(|| self.bytes.to_vec()),
+            true => compress::unpack(self.bytes, self.raw_len).ok().map(Cow::Owned),
+            false => (self.bytes.len() == self.raw_len).then_some(Cow::Borrowed(self.bytes)),
         }
     }
 }
@@ -333,9 +335,9 @@ impl Writer {
         self.bytes += bytes;
     }
 
-    /// The shipment's bytes.
-    pub(super) fn finish(self) -> Result<Vec<u8>> {
-        let mut out = HEAD.begin(self.bytes + self.entries * 64);
+    /// The shipment's bytes, in a form.
+    pub(super) fn finish(self, form: u8) -> Result<Vec<u8>> {
+        let mut out = HEAD.begin(form, self.bytes + self.entries * 64);
         let mut names = Names::default();
         let mut first_of_block = Vec::with_capacity(self.blocks.len());
         let mut number = 0;
@@ -373,13 +375,13 @@ impl Writer {
             out.put_len(patch.bytes.len());
             patches.put_raw(&patch.bytes);
         }
-        let packed = compress::pack(&patches, ZSTD_LEVEL)?;
+        let packed = compress::pack(&patches, ZSTD_LEVEL_IN_PASSING)?;
         let raw_len = patches.len();
         let (is_packed, bytes) = if packed.len() < raw_len { (true, packed) } else { (false, patches) };
         put_payload(&mut out, &OwnPayload { is_packed, raw_len, bytes });
         out.put_len(self.bodies.len());
         self.bodies.iter().for_each(|(_, body)| put_payload(&mut out, body));
-        head::seal(&mut out);
+        HEAD.seal(&mut out);
         Ok(out)
     }
 }

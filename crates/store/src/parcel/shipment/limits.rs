@@ -20,8 +20,12 @@ pub const SHIPMENT_ENTRIES_MAX: usize = 16 * 1024;
 /// Bytes of all names in a shipment, written out: 128 for each, which is twice what honest ones have.
 pub const NAMES_BYTES_MAX: usize = SHIPMENT_ENTRIES_MAX * 128;
 
-/// A block of less than this, unpacked, is not sent as it is: it would stay as small with whoever keeps it, and many of these pack badly. A quarter of a full one.
-pub const BLOCK_BYTES_MIN: usize = crate::limits::FRAME_BYTES / 4;
+/// A block of less than this, unpacked, is not sent as it is: it would stay as small with whoever keeps it, and many of these pack badly. A sixteenth of a full one: with
+/// a page in it, there may be versions that are patches to that, and these would go in parcels, too.
+pub const BLOCK_BYTES_MIN: usize = crate::limits::FRAME_BYTES / 16;
 
 /// One of more than this neither: it is one large page, and goes alone.
 pub const BLOCK_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// Patches are packed for the way only, and packed anew by whoever keeps them.
+pub const ZSTD_LEVEL_IN_PASSING: i32 = 1;

@@ -1,6 +1,6 @@
 //! Making shipments of what lies in packs.
 
-use super::layout::{OwnPayload, Target, Writer};
+use super::layout::{FORM, OwnPayload, Target, Writer};
 use super::limits::{BLOCK_BYTES_MAX, SHIPMENT_WEIGHT};
 use crate::Store;
 use crate::block::Block;
@@ -23,6 +23,8 @@ type BlockAt = (u32, u64);
 pub struct Shipper {
     store: Store,
     block_bytes_min: usize,
+    /// That shipments are written in.
+    form: u8,
     ids: Vec<EntryKey>,
     numbers: HashMap<EntryKey, usize>,
     loads: Vec<Load>,
@@ -84,7 +86,19 @@ impl Store {
             loads.push(Load { place, mended, may_be_raw: entry.as_ref().is_some_and(may_be_raw), state });
         }
         blocks.values_mut().for_each(|wanted| wanted.sort_unstable());
-        Ok(Shipper { store: self.clone(), block_bytes_min, ids, numbers, loads, blocks, withdrawn, made: 0, at: 0 })
+        let form = FORM;
+        Ok(Shipper {
+            store: self.clone(),
+            block_bytes_min,
+            form,
+            ids,
+            numbers,
+            loads,
+            blocks,
+            withdrawn,
+            made: 0,
+            at: 0,
+        })
     }
 }
 
@@ -94,6 +108,13 @@ fn may_be_raw(entry: &Entry) -> bool {
 }
 
 impl Shipper {
+    /// For one who may not know the newest form: it is written in the newest that both know.
+    #[must_use]
+    pub fn for_one_who_knows(mut self, form: u8) -> Self {
+        self.form = form.clamp(1, FORM);
+        self
+    }
+
     /// The next shipment. `None`: there is no more to be sent like that.
     pub fn next_shipment(&mut self) -> Result<Option<Vec<u8>>> {
         let mut out = Writer::default();
@@ -108,7 +129,7 @@ impl Shipper {
             self.at += 1;
         }
         self.made += 1;
-        if out.entries() == 0 { Ok(None) } else { out.finish().map(Some) }
+        if out.entries() == 0 { Ok(None) } else { out.finish(self.form).map(Some) }
     }
 
     /// What none of the shipments has.

@@ -1,6 +1,6 @@
 //! Forgers who know the format: every digest over a shipment is right here, and what is in it is not.
 
-use super::layout::{OwnPayload, Target, Writer};
+use super::layout::{FORM, HEAD, OwnPayload, Target, Writer};
 use super::limits::{BLOCK_BYTES_MAX, SHIPMENT_WEIGHT_MAX};
 use super::take::ROUNDS_MAX;
 use crate::block::Kind as BlockKind;
@@ -10,7 +10,7 @@ use crate::disk::sim::SimDisk;
 use crate::envelope::{self, Where};
 use crate::index::{EntryKey, MemoryEngine};
 use crate::parcel::Outcome;
-use crate::parcel::head::{HEAD_BYTES, seal};
+use crate::parcel::head::HEAD_BYTES;
 use crate::parcel::layout::form_tag;
 use crate::patch::Differ;
 use crate::read::encode_group;
@@ -66,7 +66,7 @@ fn waits(store: &Store, id: &EntryKey) -> bool {
 }
 
 fn outcomes(store: &Store, writer: Writer) -> Vec<Outcome> {
-    let taken = store.take_shipment(&writer.finish().unwrap()).unwrap();
+    let taken = store.take_shipment(&writer.finish(FORM).unwrap()).unwrap();
     taken.entries.into_iter().map(|(_, outcome)| outcome).collect()
 }
 
@@ -239,7 +239,8 @@ fn a_payload_that_another_reader_would_unpack_otherwise_is_refused() {
 fn what_would_unpack_to_too_much_is_refused_before_it_is_unpacked() {
     let pages = [page("a", 1), page("b", 2)];
     let ids = pages.each_ref().map(Capture::id);
-    let is_none = |writer: Writer| matches!(open().take_shipment(&writer.finish().unwrap()), Err(Error::Refused(_)));
+    let is_none =
+        |writer: Writer| matches!(open().take_shipment(&writer.finish(FORM).unwrap()), Err(Error::Refused(_)));
     let mut writer = Writer::default();
     let zeros = payload(&vec![0; SHIPMENT_WEIGHT_MAX + 1]);
     assert!(zeros.bytes.len() < 10_000);
@@ -255,10 +256,10 @@ fn what_would_unpack_to_too_much_is_refused_before_it_is_unpacked() {
     writer.put_patch(ids[1].clone(), Target::Block(0, 0), 1, vec![0], vec![(Sha256::of(b""), body)]);
     assert!(is_none(writer));
     // A count that nothing stands for.
-    let mut many = block_of(&ids[..1], &[item(&pages[0])]).finish().unwrap();
+    let mut many = block_of(&ids[..1], &[item(&pages[0])]).finish(FORM).unwrap();
     many.truncate(HEAD_BYTES);
     many.put_u64(u64::MAX);
-    seal(&mut many);
+    HEAD.seal(&mut many);
     assert!(matches!(open().take_shipment(&many), Err(Error::Refused(_))));
     // A group that says it has more items than bytes.
     let mut raw = Vec::new();
@@ -272,7 +273,7 @@ fn what_would_unpack_to_too_much_is_refused_before_it_is_unpacked() {
 fn the_same_name_twice_is_no_shipment() {
     let page = page("a", 1);
     let writer = block_of(&[page.id(), page.id()], &[item(&page), item(&page)]);
-    assert!(matches!(open().take_shipment(&writer.finish().unwrap()), Err(Error::Refused(_))));
+    assert!(matches!(open().take_shipment(&writer.finish(FORM).unwrap()), Err(Error::Refused(_))));
 }
 
 #[test]
@@ -320,7 +321,7 @@ fn patches_are_proved_as_everything_is() {
     // To itself, or to what comes behind it, nothing can be written.
     let mut writer = Writer::default();
     writer.put_patch(next.id(), Target::Patch(0), next_item.len(), good, vec![]);
-    assert!(matches!(open().take_shipment(&writer.finish().unwrap()), Err(Error::Refused(_))));
+    assert!(matches!(open().take_shipment(&writer.finish(FORM).unwrap()), Err(Error::Refused(_))));
 }
 
 #[test]
@@ -425,11 +426,11 @@ fn no_flipped_bit_under_a_right_digest_brings_in_anything_else() {
     let mut writer = block_of(&pages.each_ref().map(Capture::id), &pages.each_ref().map(item));
     let patch = Differ::default().patch(&item(&next), &item(&base));
     writer.put_patch(next.id(), Target::Block(0, 0), item(&next).len(), patch, vec![]);
-    let mut shipment = writer.finish().unwrap();
+    let mut shipment = writer.finish(FORM).unwrap();
     let honest = [&pages[0], &pages[1], &next];
     for bit in HEAD_BYTES * 8..shipment.len() * 8 {
         shipment[bit / 8] ^= 1 << (bit % 8);
-        seal(&mut shipment);
+        HEAD.seal(&mut shipment);
         let store = open();
         if let Ok(taken) = store.take_shipment(&shipment) {
             for (id, outcome) in taken.entries {

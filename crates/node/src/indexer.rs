@@ -19,7 +19,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 #[cfg(target_os = "linux")]
 const NICENESS: i32 = 10;
 /// While the archive is being filled from others, this thread rests so many times as long as it worked.
-const REST_WHILE_FILLED: u32 = 9;
+const REST_WHILE_FILLED: u32 = 29;
 /// After something went wrong: the disk may have room again by then.
 const PAUSE_AFTER_TROUBLE: Duration = Duration::from_secs(60);
 

@@ -57,7 +57,8 @@ pub(super) async fn serve(inner: &Arc<Inner>, from: Caller, bulk: Bulk, mut stre
             stream.write_all(&bytes).await?;
         }
         Bulk::TakeShipments => shipping::take_all(inner, &mut stream).await?,
-        Bulk::GiveShipments => shipping::give_all(inner, &mut stream).await?,
+        Bulk::GiveShipments => shipping::give_all(inner, &mut stream, 1).await?,
+        Bulk::GiveShipmentsUpTo { form } => shipping::give_all(inner, &mut stream, form).await?,
     }
     stream.shutdown().await?;
     Ok(())

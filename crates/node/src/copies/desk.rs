@@ -66,7 +66,7 @@ impl Service for Desk {
             let Ok(bulk) = postcard::from_bytes(&head) else { return };
             // Shipments last as long as a machine is being filled: they have places of their own, and nobody else's question waits for them.
             let _permit = match bulk {
-                Bulk::TakeShipments | Bulk::GiveShipments => None,
+                Bulk::TakeShipments | Bulk::GiveShipments | Bulk::GiveShipmentsUpTo { .. } => None,
                 _ => match readers.acquire_owned().await {
                     Ok(permit) => Some(permit),
                     Err(_) => return,

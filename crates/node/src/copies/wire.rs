@@ -150,6 +150,8 @@ pub(super) enum Bulk {
     TakeShipments,
     /// Names follow; answered with shipments as above of what can go like that, and nothing else.
     GiveShipments,
+    /// The same, from one who knows shipments up to this form. Asked of those who know form 2: the ones before give form 1.
+    GiveShipmentsUpTo { form: u8 },
 }
 
 /// The name of an entry: a capture's as in the index, or a record's as in the ledger.

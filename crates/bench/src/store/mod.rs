@@ -6,6 +6,7 @@ pub(crate) mod files;
 mod import_rate;
 mod million;
 pub(crate) mod pages;
+mod ship;
 mod sizes;
 
 use crate::table::Goals;
@@ -46,6 +47,8 @@ pub(crate) enum Part {
     Million,
     /// What a durable write costs
     Commit,
+    /// What filling another archive costs both
+    Ship,
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
@@ -67,6 +70,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     }
     if chosen(Part::Commit) {
         commit::run(args)?;
+    }
+    if chosen(Part::Ship) {
+        ship::run(args)?;
     }
     goals.print();
     Ok(())

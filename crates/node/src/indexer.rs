@@ -20,6 +20,8 @@ const PAUSE: Duration = Duration::from_secs(1);
 const NICENESS: i32 = 10;
 /// While the archive is being filled from others, this thread rests so many times as long as it worked.
 const REST_WHILE_FILLED: u32 = 29;
+/// Shipments come in bursts: the archive is being filled until none has come for so long.
+const FILLED_FOR: Duration = Duration::from_secs(2);
 /// After something went wrong: the disk may have room again by then.
 const PAUSE_AFTER_TROUBLE: Duration = Duration::from_secs(60);
 
@@ -37,14 +39,13 @@ impl Indexer {
         let (ours, store, stopping) = (catalogue.clone(), store.clone(), stop.clone());
         let thread = std::thread::spawn(move || {
             stand_back();
-            let mut taken = store.shipments_taken();
+            let mut filling = Filling::new(store.shipments_taken());
             while !stopping.load(Ordering::Relaxed) {
                 let began = Instant::now();
                 match ours.catch_up(&store, STEP_CAPTURES, &stopping) {
                     Ok(step) if step.behind => {
                         // This machine is being filled. Whoever brings something waits for locks and the disk in between, and would find the processor taken.
-                        let before = std::mem::replace(&mut taken, store.shipments_taken());
-                        if before != taken {
+                        if filling.goes_on(Instant::now(), store.shipments_taken()) {
                             std::thread::park_timeout(began.elapsed() * REST_WHILE_FILLED);
                         }
                     }
@@ -71,9 +72,45 @@ impl Indexer {
     }
 }
 
+/// Whether an archive is being filled from others, by how many shipments it has taken in so far.
+#[derive(Debug)]
+struct Filling {
+    taken: u64,
+    last_came: Option<Instant>,
+}
+
+impl Filling {
+    fn new(taken: u64) -> Self {
+        Self { taken, last_came: None }
+    }
+
+    fn goes_on(&mut self, now: Instant, taken: u64) -> bool {
+        if self.taken != taken {
+            (self.taken, self.last_came) = (taken, Some(now));
+        }
+        self.last_came.is_some_and(|at| now.duration_since(at) < FILLED_FOR)
+    }
+}
+
 /// Lets crawls, readers and copies have the processor first: a title may be found a little later.
 fn stand_back() {
     // On Linux a thread has a niceness of its own; elsewhere this would hold for the whole program.
     #[cfg(target_os = "linux")]
     let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), NICENESS);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gap_between_two_bursts_of_shipments_is_still_filling() {
+        let (began, mut filling) = (Instant::now(), Filling::new(7));
+        let after = |ms| began + Duration::from_millis(ms);
+        assert!(!filling.goes_on(after(0), 7), "what came before this thread was there is nothing to wait for");
+        assert!(filling.goes_on(after(10), 8));
+        assert!(filling.goes_on(after(1_900), 8), "nothing came for a moment");
+        assert!(filling.goes_on(after(3_800), 9));
+        assert!(!filling.goes_on(after(5_900), 9), "it is over");
+    }
 }

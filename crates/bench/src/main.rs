@@ -7,6 +7,7 @@
 mod cpu;
 mod crawl;
 mod frontier;
+mod home;
 mod latency;
 mod peers;
 mod replay;

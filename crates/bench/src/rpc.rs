@@ -5,6 +5,7 @@
 //! thrown away at the other end. Rounds of the two alternate, because machines are shared.
 
 use crate::cpu::{Cost, Stopwatch, medians};
+use crate::home::Home;
 use crate::peers::say;
 use crate::table::{Goals, Table, short};
 use anyhow::{Context, Result, bail, ensure};
@@ -81,17 +82,17 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     })
 }
 
-/// What it costs bare iroh to bring so many bytes to another endpoint of this process, and onto its disk.
-pub(crate) fn bare_copy(bytes: u64) -> Result<Cost> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(async {
-        let bare = Bare::start().await?;
+/// What it costs bare iroh to bring so many bytes from one home to another, and onto its disk.
+pub(crate) fn bare_copy(bytes: u64, from: &Home, to: &Home) -> Result<Cost> {
+    let server = to.run(Bare::serve(to.address))??;
+    from.run(async {
+        let bare = Bare::connect(server, from.address).await?;
         let watch = Stopwatch::start();
         bare.send(KEPT, bytes).await?;
         let cost = watch.stop();
         bare.stop().await;
         Ok(cost)
-    })
+    })?
 }
 
 /// Bytes over the wire for a call of so many and its brief answer, IP and UDP and acknowledgements too: calls one after another, as far apart as the other side
@@ -191,6 +192,15 @@ const ECHOED: u8 = 0;
 const DROPPED: u8 = 1;
 const KEPT: u8 = 2;
 
+async fn bind_bare(number: u8, at: Ipv4Addr) -> Result<iroh::Endpoint> {
+    let builder = iroh::Endpoint::builder(presets::Minimal)
+        .secret_key(SecretKey::from_bytes(&[number; 32]))
+        .alpns(vec![ALPN.to_vec()])
+        .relay_mode(RelayMode::Disabled)
+        .clear_ip_transports();
+    Ok(builder.bind_addr(SocketAddr::from((at, 0)))?.bind().await?)
+}
+
 fn here() -> SocketAddr {
     SocketAddr::from((Ipv4Addr::LOCALHOST, 0))
 }
@@ -204,15 +214,12 @@ struct Bare {
 
 impl Bare {
     async fn start() -> Result<Self> {
-        let bind = async |n: u8| -> Result<iroh::Endpoint> {
-            let builder = iroh::Endpoint::builder(presets::Minimal)
-                .secret_key(SecretKey::from_bytes(&[n; 32]))
-                .alpns(vec![ALPN.to_vec()])
-                .relay_mode(RelayMode::Disabled)
-                .clear_ip_transports();
-            Ok(builder.bind_addr(here())?.bind().await?)
-        };
-        let (server, client) = (bind(1).await?, bind(2).await?);
+        Self::connect(Self::serve(Ipv4Addr::LOCALHOST).await?, Ipv4Addr::LOCALHOST).await
+    }
+
+    /// An endpoint that does what it is told by the first byte of each stream.
+    async fn serve(at: Ipv4Addr) -> Result<iroh::Endpoint> {
+        let server = bind_bare(1, at).await?;
         let accepting = server.clone();
         tokio::spawn(async move {
             while let Some(incoming) = accepting.accept().await {
@@ -237,6 +244,11 @@ impl Bare {
                 });
             }
         });
+        Ok(server)
+    }
+
+    async fn connect(server: iroh::Endpoint, from: Ipv4Addr) -> Result<Self> {
+        let client = bind_bare(2, from).await?;
         let there = server.bound_sockets().into_iter().map(TransportAddr::Ip);
         let conn = client.connect(EndpointAddr::from_parts(server.id(), there), ALPN).await?;
         Ok(Self { server, client, conn })

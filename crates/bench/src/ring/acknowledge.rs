@@ -15,13 +15,13 @@ pub(super) fn run(ring: &Ring, pages: &Pages, writes: u64) -> Result<()> {
         machine.store.append(pages.capture(url, LATER)?)?;
         machine.store.commit()?;
         if is_handed_on {
-            ring.runtime.block_on(machine.copies.handed_on())?;
+            ring.hand_on()?;
         }
         Ok(())
     };
     let alone = Latency::of(0..writes, |url| write(url, false))?;
     // Those must be gone first.
-    ring.runtime.block_on(machine.copies.handed_on())?;
+    ring.hand_on()?;
     let acknowledged = Latency::of(writes..2 * writes, |url| write(url, true))?;
     println!("\n### A write of one page of 20 KB, one after another ({writes}); seven machines, six copies\n");
     let mut table = Table::new(&["", "p50", "p99", "longest"]);

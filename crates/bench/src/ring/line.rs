@@ -10,40 +10,48 @@ use std::process::{Command, Stdio};
 /// Set where the program was started again.
 const MARK: &str = "HERODOTUS_BENCH_LINES";
 
-/// What a line carries, in Mbit/s. Without a number it is the loop as it is.
+/// What a line carries, and how long it is. Without a number it is the loop as it is.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Line(Option<u32>);
+pub(super) struct Line {
+    pub(super) mbit: Option<u32>,
+    /// With a round trip, machines are in namespaces of their own ([`super::lab`]).
+    pub(super) rtt_ms: u32,
+}
 
 impl std::str::FromStr for Line {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match text.parse() {
-            Ok(mbit) if mbit > 0 => Ok(Self(Some(mbit))),
-            _ if text == "loop" => Ok(Self(None)),
-            _ => Err("a line is a number of Mbit/s, or `loop`".to_owned()),
+        if text == "loop" {
+            return Ok(Self::default());
+        }
+        let (rate, round_trip) = text.split_once('/').unwrap_or((text, "0"));
+        match (rate.parse(), round_trip.parse()) {
+            (Ok(mbit), Ok(rtt_ms)) if mbit > 0 => Ok(Self { mbit: Some(mbit), rtt_ms }),
+            _ => Err("a line is Mbit/s, Mbit/s and the milliseconds of a round trip (100/20), or `loop`".to_owned()),
         }
     }
 }
 
 impl fmt::Display for Line {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Some(mbit) => write!(f, "{mbit} Mbit/s"),
-            None => f.write_str("the loop as it is"),
+        match self {
+            Self { mbit: Some(mbit), rtt_ms: 0 } => write!(f, "{mbit} Mbit/s"),
+            Self { mbit: Some(mbit), rtt_ms } => write!(f, "{mbit} Mbit/s, {rtt_ms} ms"),
+            Self { mbit: None, .. } => f.write_str("the loop as it is"),
         }
     }
 }
 
 /// Goes on where lines can be laid; if the system does not let us, only the loop is left of them.
 pub(super) fn where_they_can_be(lines: &[Line]) -> Result<Vec<Line>> {
-    if is_there() || lines.iter().all(|line| line.0.is_none()) {
+    if is_there() || lines.iter().all(|line| line.mbit.is_none()) {
         return Ok(lines.to_vec());
     }
     let first = ["--net", "sh", "-c", "ip link set lo up && tc -V >/dev/null && exec \"$0\" \"$@\""];
     if !run(Command::new("unshare").args(first).arg("true")) {
         say("no lines can be laid here (that takes root and iproute2): only the loop is measured");
-        return Ok(vec![Line(None)]);
+        return Ok(vec![Line::default()]);
     }
     let program = std::env::current_exe().context("finding this program")?;
     let mut again = Command::new("unshare");
@@ -58,7 +66,7 @@ impl Line {
             return Ok(());
         }
         run(Command::new("tc").args(["qdisc", "del", "dev", "lo", "root"]));
-        let Some(mbit) = self.0 else { return Ok(()) };
+        let Some(mbit) = self.mbit else { return Ok(()) };
         let rate = format!("{mbit}mbit");
         // A burst with which bare iroh still fills 1 Gbit/s (115 MB/s of payload).
         let tbf = ["qdisc", "add", "dev", "lo", "root", "tbf", "rate", &rate, "burst", "256kb", "latency", "50ms"];

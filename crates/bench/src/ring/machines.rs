@@ -1,6 +1,8 @@
 //! A ring of machines in this process, each with a store, copies and pages of its own.
 
+use super::lab::Lab;
 use crate::cpu::Stopwatch;
+use crate::home::Home;
 use anyhow::{Context, Result, ensure};
 use herodotus_net::Draft;
 use herodotus_node::Indexer;
@@ -14,7 +16,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
-use tokio::runtime::Runtime;
 
 const WAIT_MAX: Duration = Duration::from_secs(600);
 /// Machines rest when for so long they want no more than this share of one core: neighbours talk all the time.
@@ -28,21 +29,32 @@ pub(super) struct Machine {
     pub(super) replay: u16,
     /// Since it takes copies.
     pub(super) takes: Stopwatch,
-    _ring: RingNode,
-    _indexer: Indexer,
+    ring: RingNode,
+    indexer: Indexer,
 }
 
 pub(super) struct Ring {
     pub(super) machines: Vec<Machine>,
-    pub(super) runtime: Runtime,
+    /// One for all of them, or one for each.
+    homes: Vec<Home>,
     copies: u16,
     kept: TempDir,
 }
 
 impl Ring {
+    /// All of them on the loop.
     pub(super) fn of(machines: usize, copies: u16) -> Result<Self> {
-        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-        let mut ring = Self { machines: Vec::new(), runtime, copies, kept: tempfile::tempdir()? };
+        Self::in_homes(vec![Home::on_loop()?], machines, copies)
+    }
+
+    /// Each in its own part of a lab, which has room for some more.
+    pub(super) fn in_lab(lab: &Lab, machines: usize, more: usize, copies: u16) -> Result<Self> {
+        let homes = (0..machines + more).map(|number| lab.home(number)).collect::<Result<_>>()?;
+        Self::in_homes(homes, machines, copies)
+    }
+
+    fn in_homes(homes: Vec<Home>, machines: usize, copies: u16) -> Result<Self> {
+        let mut ring = Self { machines: Vec::new(), homes, copies, kept: tempfile::tempdir()? };
         for _ in 0..machines {
             ring.join()?;
         }
@@ -52,16 +64,32 @@ impl Ring {
 
     /// One machine more.
     pub(super) fn join(&mut self) -> Result<()> {
-        let data = self.kept.path().join(self.machines.len().to_string());
-        let machine = self.runtime.block_on(self.start(data))?;
+        let number = self.machines.len();
+        let data = self.kept.path().join(number.to_string());
+        let (home, address) = match &self.homes[..] {
+            [all] => (all, Ipv4Addr::new(127, 0, 0, 101 + number as u8)),
+            each => each.get(number).map(|home| (home, home.address)).context("a machine that has no home")?,
+        };
+        let machine = home.run(self.start(data, address))??;
         self.machines.push(machine);
         Ok(())
     }
 
-    async fn start(&self, data: PathBuf) -> Result<Machine> {
+    /// Waits until what the first machine has stored is where it is acknowledged.
+    pub(super) fn hand_on(&self) -> Result<()> {
+        Ok(self.homes[0].run(self.machines[0].copies.handed_on())??)
+    }
+
+    /// Ends all of it. Titles are read by threads that do not end by themselves.
+    pub(super) fn end(self) {
+        for machine in self.machines {
+            machine.indexer.stop();
+        }
+    }
+
+    async fn start(&self, data: PathBuf, address: Ipv4Addr) -> Result<Machine> {
         std::fs::create_dir(&data)?;
-        let address = format!("127.0.0.{}:0", 101 + self.machines.len());
-        let listen = UdpSocket::bind(address)?.local_addr()?;
+        let listen = UdpSocket::bind((address, 0))?.local_addr()?;
         let settings = RingSettings {
             listen: vec![listen],
             stabilise_every: Duration::from_millis(500),
@@ -69,7 +97,7 @@ impl Ring {
         };
         let admission = match self.machines.first() {
             Some(first) => {
-                let ticket = first._ring.invite(WAIT_MAX)?;
+                let ticket = first.ring.invite(WAIT_MAX)?;
                 admit(&data, &ticket, &settings).await?
             }
             None => {
@@ -96,7 +124,7 @@ impl Ring {
         let site = Site::new(store.clone(), &data, None, indexer.catalogue(), hosts, Token::of(&data)?);
         let site = site.with_elsewhere(Arc::new(copies.clone()), false);
         tokio::spawn(bound.serve(site, std::future::pending()));
-        Ok(Machine { store, copies, replay, takes, _ring: ring, _indexer: indexer })
+        Ok(Machine { store, copies, replay, takes, ring, indexer })
     }
 
     /// Waits until each knows all the others.

@@ -5,6 +5,7 @@
 mod acknowledge;
 mod compare;
 mod crawl;
+mod lab;
 mod line;
 mod machines;
 mod reading;
@@ -29,8 +30,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 1_000)]
     reads: usize,
 
-    /// Lines that a new machine is filled over: Mbit/s, or `loop`
-    #[arg(long, value_name = "LINE", value_delimiter = ',', default_value = "100,300,1000,loop")]
+    /// Lines that a new machine is filled over: Mbit/s, with a round trip in ms or without, or `loop`
+    #[arg(long, value_name = "LINE", value_delimiter = ',', default_value = "100/20,100/100,100,300,1000,loop")]
     lines: Vec<line::Line>,
 
     #[command(flatten)]

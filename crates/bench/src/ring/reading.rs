@@ -22,7 +22,7 @@ pub(super) fn run(ring: &Ring, pages: &Pages, reads: usize, goals: &mut Goals) -
     }
     taker.store.commit()?;
     say("handing on what is to be read");
-    ring.runtime.block_on(taker.copies.handed_on())?;
+    ring.hand_on()?;
     ring.wait_for_copies(COPIES)?;
     // Each page where it is, and where it is not.
     let mut asked: Vec<(&Machine, &Machine, String)> = Vec::new();

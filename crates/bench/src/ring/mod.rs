@@ -31,7 +31,7 @@ pub(crate) struct Args {
     reads: usize,
 
     /// Lines that a new machine is filled over: Mbit/s, with a round trip in ms or without, or `loop`
-    #[arg(long, value_name = "LINE", value_delimiter = ',', default_value = "100/20,100/100,100,300,1000,loop")]
+    #[arg(long, value_name = "LINE", value_delimiter = ',', default_value = "100/20,100/100,300/20,300/100,1000,loop")]
     lines: Vec<line::Line>,
 
     #[command(flatten)]

@@ -27,16 +27,23 @@ fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// A host whose place is the machine's own, once both know of each other.
+/// Whether the place of a host is this machine's, and not the other's.
+fn is_only_with(machine: &Machine, other: &Machine, host: &str) -> bool {
+    let key = key_of(&format!("http://{host}/"));
+    machine.copies.is_here(&key) && !other.copies.is_here(&key)
+}
+
+/// A host whose place is the machine's own, once both know of each other: before that, the first of a ring has every place.
 fn host_of(machine: &Machine, other: &Machine) -> String {
-    let (mut n, mut host) = (0, String::new());
-    until("one owns what the other does not", || {
-        n += 1;
-        host = format!("host-{n}.example");
-        let key = key_of(&format!("http://{host}/"));
-        machine.copies.is_here(&key) && !other.copies.is_here(&key)
-    });
-    host
+    let mut names = (1..).map(|n| format!("place-{n}.example"));
+    let mut found = None;
+    for (one, two) in [(other, machine), (machine, other)] {
+        until("each owns what the other does not", || {
+            found = names.by_ref().take(100).find(|host| is_only_with(one, two, host));
+            found.is_some()
+        });
+    }
+    found.unwrap()
 }
 
 /// Takes pages in that nothing else is like.
@@ -71,18 +78,17 @@ fn a_stray_goes_home_without_bringing_what_lies_around_it() {
         take_in(&owner, &runtime, host, 0..PAGES, version);
     }
     let (other, _ring) = runtime.block_on(start(dir.path().join("other"), 122, Some(&ring), 1, settings));
-    let is_owners = |host: &&String| {
-        let key = key_of(&format!("http://{host}/"));
-        owner.copies.is_here(&key) && !other.copies.is_here(&key)
-    };
-    let mut home = None;
-    until("each has its own", || {
-        home = hosts.iter().find(is_owners);
-        let (here, there) = (owner.names().len(), other.names().len());
-        (home.is_some() || here == 0) && here + there == HOSTS * PAGES
-    });
+    host_of(&owner, &other);
+    let home = hosts.iter().find(|host| is_only_with(&owner, &other, host));
     // All of the hosts may have gone to the other: one time in many, and then there is nothing to be seen.
     let Some(home) = home else { return };
+    let have_their_own = || {
+        [(&owner, &other), (&other, &owner)].iter().all(|(one, two)| {
+            let places = hosts.iter().filter(|host| is_only_with(one, two, host)).count();
+            one.names().len() == places * PAGES
+        })
+    };
+    until("each has its own", have_their_own);
     let before = packed_bytes(&other.data);
     let held = other.names().len();
     take_in(&other, &runtime, home, 0..3, HOSTS);

@@ -84,7 +84,8 @@ fn what_a_full_disk_refuses_holds_up_nothing_else_and_is_acknowledged_when_there
         });
         host
     };
-    let (refused, behind) = (host_of(&full), host_of(&well));
+    // The last that came first: until it counts, what will be its own may be another's.
+    let (behind, refused) = (host_of(&well), host_of(&full));
     disk.set_free_bytes(Some(0));
     take_in(&taker, &refused, BATCH);
     take_in(&taker, &behind, BEHIND);

@@ -11,13 +11,16 @@ use crate::parcel::Outcome;
 use crate::parcel::layout::form_tag;
 use crate::parcel::limits::{BASES_BYTES_MAX, WEIGHT_ALONE_MAX};
 use crate::parcel::proof::{Attested, Unproven, weigh};
-use crate::parcel::shipment::layout::BaseOf;
+use crate::parcel::shipment::layout::{BaseOf, ShippedBlock};
 use crate::patch;
 use crate::read::{Item, whole_items};
 use crate::seal::entry_of;
 use herodotus_base::Sha256;
 use std::borrow::Cow;
+use std::ops::Range;
 
+/// What is unpacked before it is proved: little enough that it is still in the processor's cache then, enough for all lanes.
+const UNPACKED_BYTES_AT_ONCE: usize = 1024 * 1024;
 /// Items whose digests are computed together: far more than there are lanes to do it in, so that all of these are in use nearly all the time.
 const ATTESTED_AT_ONCE: usize = 512;
 /// What is made of them meanwhile, beside their bodies as they lie there: fields may stand for far more than they take, and bodies may have to be coded anew. No more than that, and
@@ -25,14 +28,28 @@ const ATTESTED_AT_ONCE: usize = 512;
 const MADE_BYTES_AT_ONCE: usize = 4 * 1024 * 1024;
 
 impl Receiver<'_> {
-    /// Proves what needs nothing but this shipment.
+    /// Proves what needs nothing but this shipment, each item soon after it was unpacked.
     pub(super) fn prove_alone(&mut self) {
-        self.unpack();
+        self.prove_bodies();
+        let (mut from, mut number, mut bytes) = (0, 0, 0);
+        for block in &self.layout.blocks {
+            self.unpack(block, number);
+            number += block.ids.len();
+            bytes += block.payload.raw_len;
+            if bytes >= UNPACKED_BYTES_AT_ONCE {
+                self.attest(from..number);
+                (from, bytes) = (number, 0);
+            }
+        }
         for number in self.patch_numbers() {
             self.patch_near(number);
+            bytes += self.patch_of(number).map_or(0, |patch| patch.raw_len);
+            if bytes >= UNPACKED_BYTES_AT_ONCE {
+                self.attest(from..number + 1);
+                (from, bytes) = (number + 1, 0);
+            }
         }
-        self.prove_bodies();
-        self.attest();
+        self.attest(from..self.loads.len());
     }
 
     /// Proves the rest, with what is here.
@@ -42,7 +59,7 @@ impl Receiver<'_> {
             self.patch_far(number)?;
             self.patch_near(number);
         }
-        self.attest();
+        self.attest(0..self.loads.len());
         for number in 0..self.loads.len() {
             let load = &self.loads[number];
             if let (None, None, Some(item)) = (&load.proven, &load.outcome, load.item.clone()) {
@@ -55,19 +72,15 @@ impl Receiver<'_> {
         Ok(())
     }
 
-    /// The items of all blocks.
-    fn unpack(&mut self) {
-        let mut number = 0;
-        for block in &self.layout.blocks {
-            let items = block.payload.unpacked().and_then(|raw| whole_items(block.kind, raw.into_owned()));
-            let mut items = items.filter(|items| items.len() == block.ids.len()).map(Vec::into_iter);
-            for load in self.loads.iter_mut().skip(number).take(block.ids.len()) {
-                load.item = items.as_mut().and_then(Iterator::next);
-                if load.item.is_none() {
-                    load.outcome = Some(Outcome::Refused("its block cannot be unpacked".into()));
-                }
+    /// The items of a block, the first of which has this number.
+    fn unpack(&mut self, block: &ShippedBlock<'_>, first: usize) {
+        let items = block.payload.unpacked().and_then(|raw| whole_items(block.kind, raw.into_owned()));
+        let mut items = items.filter(|items| items.len() == block.ids.len()).map(Vec::into_iter);
+        for load in self.loads.iter_mut().skip(first).take(block.ids.len()) {
+            load.item = items.as_mut().and_then(Iterator::next);
+            if load.item.is_none() {
+                load.outcome = Some(Outcome::Refused("its block cannot be unpacked".into()));
             }
-            number += block.ids.len();
         }
     }
 
@@ -142,17 +155,16 @@ impl Receiver<'_> {
     }
 
     /// Proves those that have their bodies, as far as they are unpacked and are not proved yet.
-    fn attest(&mut self) {
-        let mut number = 0;
-        while number < self.loads.len() {
-            number = self.attest_some(number);
+    fn attest(&mut self, mut numbers: Range<usize>) {
+        while !numbers.is_empty() {
+            numbers.start = self.attest_some(numbers.clone());
         }
     }
 
-    /// The same from one on, so many that their digests are worth computing together. Says where the next go on.
-    fn attest_some(&mut self, from: usize) -> usize {
-        let (mut some, mut found, mut made_bytes, mut number) = (Vec::new(), Vec::new(), 0, from);
-        while number < self.loads.len() && some.len() < ATTESTED_AT_ONCE && made_bytes < MADE_BYTES_AT_ONCE {
+    /// The same of so many that their digests are worth computing together. Says where the next go on.
+    fn attest_some(&mut self, numbers: Range<usize>) -> usize {
+        let (mut some, mut found, mut made_bytes, mut number) = (Vec::new(), Vec::new(), 0, numbers.start);
+        while number < numbers.end && some.len() < ATTESTED_AT_ONCE && made_bytes < MADE_BYTES_AT_ONCE {
             let load = &self.loads[number];
             let item = load.item.as_ref().filter(|_| load.outcome.is_none() && load.proven.is_none());
             let body = item.map(|item| {

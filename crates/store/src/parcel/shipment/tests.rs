@@ -166,6 +166,49 @@ fn a_body_that_is_another_is_refused_and_the_good_rest_of_its_block_is_kept_the_
     assert!(store.verify(|_, _| {}).unwrap().damaged.is_empty());
 }
 
+/// A shipment is proved a part at a time: one that is bad in whatever part is found, and what is a patch to it, and nothing else.
+#[test]
+fn wherever_in_a_large_shipment_something_is_bad_it_alone_is_refused() {
+    const PAGES: usize = 12;
+    let long = |n: usize, version: usize| {
+        let lines = (0..30_000u32).map(|i| format!("{:x} of {n}\n", i.wrapping_mul(2_654_435_761)));
+        let body = lines.chain([format!("version {version}")]).collect::<String>().into_bytes();
+        with_body(&n.to_string(), (n + version * PAGES) as i64, Body::new(body))
+    };
+    let pages: Vec<Capture> = (0..2 * PAGES).map(|n| long(n % PAGES, n / PAGES)).collect();
+    let (ids, items): (Vec<_>, Vec<_>) = pages.iter().map(|page| (page.id(), item(page))).unzip();
+    for bad in [0, 5, PAGES - 1] {
+        let mut sent = items[..PAGES].to_vec();
+        let middle = sent[bad].len() / 2;
+        sent[bad][middle] ^= 1;
+        let mut writer = Writer::default();
+        for (ids, items) in ids.chunks(2).zip(sent.chunks(2)) {
+            put_block(&mut writer, ids, items);
+        }
+        for n in 0..PAGES {
+            let patch = Differ::default().patch(&items[PAGES + n], &items[n]);
+            writer.put_patch(
+                ids[PAGES + n].clone(),
+                Target::Block(n / 2, n % 2),
+                items[PAGES + n].len(),
+                patch,
+                vec![],
+            );
+        }
+        let store = open();
+        let outcomes = outcomes(&store, writer);
+        for (n, (outcome, page)) in outcomes.iter().zip(&pages).enumerate() {
+            let is_bad = n % PAGES == bad;
+            assert_eq!(
+                (*outcome == Outcome::Stored, is_refused(outcome, "fails its digest")),
+                (!is_bad, is_bad),
+                "{n}"
+            );
+            assert_eq!(store.read(&page.id()).unwrap().as_ref(), (!is_bad).then_some(page), "{n}");
+        }
+    }
+}
+
 #[test]
 fn names_that_are_not_their_own_are_refused() {
     let pages = [page("a", 1), page("b", 2)];
